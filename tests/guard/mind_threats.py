@@ -109,7 +109,7 @@ MIND_THREATS = (
         (
             "tests/core/people/recipes/test_tracing.py",
             "tests/edge/routes/requests/test_proposals.py::test_another_person_neither_sees_keeps_nor_dismisses_it",
-            "tests/planner/recipes/test_raising.py",
+            "tests/planner/recipes/test_plan_document.py",
         ),
         part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
         "one is not recognised; where a recipe uses one device, a lie of that device in two runs of the recipe's owner "

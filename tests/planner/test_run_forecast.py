@@ -179,7 +179,7 @@ def test_slots_of_others_are_busy_until_their_work_ends() -> None:
     made.submit(chain_of(1))
     held = held_by_others(made.shard, "c1")
     assert held == [Held("d-one", made.now_ms, TAKES_MS)] or abs(held[0].expects_ms - TAKES_MS) < 100
-    alone, beside = now_of(asked(made)), now_of(asked(made, held=held))
+    alone, beside = now_of(asked(made)), now_of(asked(made, occupied=held))
     assert abs(alone["tasks"][0]["begin_ms"] - made.now_ms) < 10
     assert beside["tasks"][0]["begin_ms"] - made.now_ms > 0.9 * TAKES_MS
 

@@ -32,21 +32,23 @@ def equivalents(devices: Mapping[str, Device], offers: Mapping[str, Offer]) -> E
     here = {key: offer for key, offer in offers.items() if key in devices and not devices[key].revoked}
     # The devices of a large fleet share few lists of tools, and most lists declare nothing.
     different = {id(offer.tools): offer.tools for offer in here.values()}
-    declaring = {at: found for at, tools in different.items() if (found := _declaring(tools))}
+    declaring = {at: tools_declaring for at, tools in different.items() if (tools_declaring := _declaring(tools))}
     if not declaring:
         return {}
-    made: dict[tuple[str, str], list[Device]] = {}
+    pairs: dict[tuple[str, str], list[Device]] = {}
     for key, offer in sorted(here.items()):
         for tool in declaring.get(id(offer.tools), ()):
-            made.setdefault((tool.stands_for, tool.name), []).append(devices[key])
-    named = {tool for pair in made for tool in pair}
+            pairs.setdefault((tool.stands_for, tool.name), []).append(devices[key])
+    names = {tool for pair in pairs for tool in pair}
     by_tool: dict[str, list[ToolOffer]] = {}
     for tools in different.values():
         for tool in tools:
-            if tool.name in named:
+            if tool.name in names:
                 by_tool.setdefault(tool.name, []).append(tool)
     return {
-        pair: keys[:DEVICES_MOST] for pair, keys in made.items() if _is_as_good(*(by_tool.get(one, []) for one in pair))
+        pair: keys[:DEVICES_MOST]
+        for pair, keys in pairs.items()
+        if _is_as_good(*(by_tool.get(one, []) for one in pair))
     }
 
 
@@ -54,29 +56,29 @@ def _declaring(tools: list[ToolOffer]) -> list[ToolOffer]:
     return [tool for tool in tools if tool.stands_for and tool.stands_for != tool.name]
 
 
-def _is_as_good(own: list[ToolOffer], other: list[ToolOffer]) -> bool:
+def _is_as_good(own_offers: list[ToolOffer], other: list[ToolOffer]) -> bool:
     """Tell whether a tool has no effect that each offer of the own one lacks, and the same repeatability."""
-    if not own or any(tool.effects_by for tool in (*own, *other)):
+    if not own_offers or any(tool.effects_by for tool in (*own_offers, *other)):
         return False
-    least = set(own[0].effects).intersection(*(tool.effects for tool in own))
+    least = set(own_offers[0].effects).intersection(*(tool.effects for tool in own_offers))
     most = {effect for tool in other for effect in tool.effects}
-    repeats = (most_careful(tool.repeatability for tool in one) for one in (own, other))
+    repeats = (most_careful(tool.repeatability for tool in one) for one in (own_offers, other))
     return most <= least and len(set(repeats)) == 1
 
 
 def check_with_equivalents(document: Any, declared: Equivalents, check: Callable[[Any], PlanCheck]) -> PlanCheck:
     """Check a document with each declared call that fits it; those that bring a fault are left out."""
-    found = check(document)
-    if found.plan is None or not declared:
-        return found
-    used = {spec.tool for spec in found.plan.specs}
+    result = check(document)
+    if result.plan is None or not declared:
+        return result
+    used = {spec.tool for spec in result.plan.specs}
     for pair in [pair for pair in declared if pair[0] in used][:PAIRS_MOST]:
-        others = {other for own, other in declared if own == pair[0]}
+        others = {other for tool, other in declared if tool == pair[0]}
         wider = _with(document, *pair, declared[pair], others)
         tried = check(wider) if wider is not None else None
         if tried is not None and tried.plan is not None:
-            document, found = wider, tried
-    return found
+            document, result = wider, tried
+    return result
 
 
 def _with(
@@ -85,26 +87,26 @@ def _with(
     """Return a document in which each plain call of a tool may be made by another one; None if it has none."""
     tasks, changed = [], False
     for task in document.get("tasks", []):
-        made = _call(task, tool, other, devices, others)
-        changed = changed or made is not None
-        tasks.append(task if made is None else made)
+        wider = _call(task, tool, other, devices, others)
+        changed = changed or wider is not None
+        tasks.append(task if wider is None else wider)
     return {**document, "tasks": tasks} if changed else None
 
 
 def _call(task: Any, tool: str, other: str, devices: list[Device], others: set[str]) -> dict[str, Any] | None:
     if not isinstance(task, dict) or task.get("tool") != tool or any(name in task for name in _NOT_PLAIN):
         return None
-    written, where = task.get("any_of", []), task.get("device") or {}
-    if not isinstance(where, dict) or {"any", "from"} & where.keys() or len(written) >= OTHER_CALLS_MAX:
+    calls, where = task.get("any_of", []), task.get("device") or {}
+    if not isinstance(where, dict) or {"any", "from"} & where.keys() or len(calls) >= OTHER_CALLS_MAX:
         return None
     # Calls that the author wrote are the author's choice.
-    if any(call.get("tool") not in others for call in written):
+    if any(call.get("tool") not in others for call in calls):
         return None
-    named = [where[key] for key in ("id", "name") if where.get(key) is not None]
-    if named:
-        if not any(set(named) <= {device.id, device.name} for device in devices):
+    names = [where[key] for key in ("id", "name") if where.get(key) is not None]
+    if names:
+        if not any(set(names) <= {device.id, device.name} for device in devices):
             return None
     else:
         where = {**where, "any": [{"id": device.id} for device in devices]}
     call = {"tool": other, "device": where}
-    return {**task, "any_of": [*written, {**call, "args": task["args"]} if "args" in task else call]}
+    return {**task, "any_of": [*calls, {**call, "args": task["args"]} if "args" in task else call]}

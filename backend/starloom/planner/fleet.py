@@ -45,6 +45,8 @@ DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "windows": (frozenset({"windows"}), frozenset({"windows"})),
     "linux": (frozenset({"linux"}), frozenset({"linux"})),
 }
+MACHINES = frozenset({"device", "machine"}).union(DEVICE_CLASSES, *(words for words, _ in DEVICE_CLASSES.values()))
+"""Words for devices of any kind."""
 # class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
 # server, and `the nas` is no server that is not called so.
 _KINDS: dict[str, frozenset[str]] = {
@@ -102,14 +104,14 @@ class DeviceSnapshot:
         name = self.name.casefold()
         spelled = {name, plain_letters(name), spelled_out(name)}
         parts = (singular(part) for letters in spelled for part in _WORD.findall(letters))
-        said = {self.kind} if self.kind else set()
-        return frozenset({*(label.casefold() for label in self.labels), *parts, *said})
+        kinds = {self.kind} if self.kind else set()
+        return frozenset({*(label.casefold() for label in self.labels), *parts, *kinds})
 
     @cached_property
     def kind(self) -> str | None:
         """The class that its browser says it is of, empty for a computer; None where none says so."""
-        said = self.browser.casefold() if self.is_browser else ""
-        return next((kind for words, kind in _BROWSERS.items() if said.startswith(words)), None)
+        browser = self.browser.casefold() if self.is_browser else ""
+        return next((kind for words, kind in _BROWSERS.items() if browser.startswith(words)), None)
 
     @property
     def is_browser(self) -> bool:
@@ -133,9 +135,9 @@ class DeviceSnapshot:
             for offer in offers
         )
 
-    def named_in(self, said: str) -> bool:
+    def named_in(self, words: str) -> bool:
         """Return whether words, in lower case, have its name as whole words: *nas* is no part of *nasturtium*."""
-        return self.name_pattern.search(said) is not None and not means_several(self.name)
+        return self.name_pattern.search(words) is not None and not means_several(self.name)
 
     @cached_property
     def name_pattern(self) -> re.Pattern[str]:
@@ -175,12 +177,12 @@ class FleetSnapshot:
         records = {device.id: device for device in devices.values() if not device.revoked}
         tools: dict[int, Mapping[str, ToolOffer]] = {}
         seen = [_seen(device, offers.get(device.id), tools) for device in records.values()]
-        kept = {name: offer for name, offer in offers.items() if name in records}
+        present_offers = {name: offer for name, offer in offers.items() if name in records}
         ordered = tuple(sorted(seen, key=lambda device: device.name))
         return FleetSnapshot(
             ordered,
             records,
-            kept,
+            present_offers,
             dict(standing or {}),
             dict(secrets or {}),
             dict(paces or {}),
@@ -199,10 +201,10 @@ class FleetSnapshot:
         recipes: Mapping[str, RecipeVersion],
     ) -> FleetSnapshot:
         """Return the same devices beside other entities; everything made of the devices alone is shared."""
-        made = replace(
+        snapshot = replace(
             self, standing=standing, secrets=secrets, paces=paces, spendings=spendings, recipes=recipes, asked_by=""
         )
-        return self._share(made)
+        return self._share(snapshot)
 
     def as_spoken_by(self, author: str) -> FleetSnapshot:
         """Return the same fleet for the words of an author; everything made of the devices alone is shared."""
@@ -222,10 +224,10 @@ class FleetSnapshot:
         """
         former = {name.casefold(): device for device, name in self._former_names()}
         names = former | {device.name.casefold(): device for device in self.devices}
-        told = {name: device for name, device in names.items() if not means_several(name)}
-        return told | {device.id: device for device in self.devices}
+        single = {name: device for name, device in names.items() if not means_several(name)}
+        return single | {device.id: device for device in self.devices}
 
-    def called(self, name: str) -> tuple[DeviceSnapshot, ...]:
+    def devices_called(self, name: str) -> tuple[DeviceSnapshot, ...]:
         """Return the devices whose name people may spell so: `buero pc` for *Büro-PC*, the exact name before others.
 
         A remark in brackets may be left out where no other device has the rest as its name: *Büro-PC (neu)*.
@@ -286,19 +288,19 @@ class FleetSnapshot:
 
     def known_tools(self) -> dict[str, Repeatability]:
         """Return every tool that a device or the hub offers, with the most careful repeatability of them."""
-        known: dict[str, Repeatability] = {}
+        by_tool: dict[str, Repeatability] = {}
         for tools in self._different:
             for offer in tools.values():
-                known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
-        return known | {name: offer.repeatability for name, offer in HUB_TOOLS.items()} if known else known
+                by_tool[offer.name] = most_careful((by_tool.get(offer.name, offer.repeatability), offer.repeatability))
+        return by_tool | {name: offer.repeatability for name, offer in HUB_TOOLS.items()} if by_tool else by_tool
 
     def known_effects(self) -> dict[str, set[Effect]]:
         """Return the effects of every tool that a device or the hub offers, those of all its offers together."""
-        known: dict[str, set[Effect]] = {name: set(offer.effects) for name, offer in HUB_TOOLS.items()}
+        effects: dict[str, set[Effect]] = {name: set(offer.effects) for name, offer in HUB_TOOLS.items()}
         for tools in self._different:
             for offer in tools.values():
-                known.setdefault(offer.name, set()).update(offer.effects)
-        return known
+                effects.setdefault(offer.name, set()).update(offer.effects)
+        return effects
 
     def known_signatures(self) -> dict[str, Signature]:
         """Return the signature of every offered tool."""
@@ -354,10 +356,10 @@ class LatestSnapshot:
     def _copy(self, kind: str, table: dict[str, _T]) -> dict[str, _T]:
         """Return a copy of a table as it is now; the same copy while nothing in it changes."""
         changes = self._entities.changes(kind)
-        known = self._copies.get(kind)
-        if known is None or known[0] != changes:
-            known = self._copies[kind] = (changes, dict(table))
-        return known[1]
+        copy = self._copies.get(kind)
+        if copy is None or copy[0] != changes:
+            copy = self._copies[kind] = (changes, dict(table))
+        return copy[1]
 
 
 def _gone(devices: Mapping[str, Device], here: Mapping[str, Device]) -> tuple[Device, ...]:
@@ -365,21 +367,21 @@ def _gone(devices: Mapping[str, Device], here: Mapping[str, Device]) -> tuple[De
     left = [device for device in devices.values() if device.revoked and not device.forgotten]
     if not left:  # each plan is checked against a picture of the fleet, which may have thousands of devices
         return ()
-    taken = {name.casefold() for device in here.values() for name in (device.name, *device.former_names)}
-    found: dict[str, Device] = {}
+    names = {name.casefold() for device in here.values() for name in (device.name, *device.former_names)}
+    newest: dict[str, Device] = {}
     for device in sorted(left, key=lambda device: device.link_since_ms, reverse=True):
-        if device.name.casefold() not in taken:
-            found.setdefault(device.name.casefold(), device)
-    return tuple(found.values())
+        if device.name.casefold() not in names:
+            newest.setdefault(device.name.casefold(), device)
+    return tuple(newest.values())
 
 
-def gone_in(said: str, fleet: FleetSnapshot) -> Device | None:
+def gone_in(words: str, fleet: FleetSnapshot) -> Device | None:
     """Return the device among those that are gone whose name words have as whole words.
 
     A name that calls a device which is here, as *phone* does, means that one.
     """
-    named = (device for device in fleet.gone if spelling_pattern(device.name).search(said.casefold()))
-    return next((device for device in named if not of_class(device.name.casefold(), fleet.devices)), None)
+    candidates = (device for device in fleet.gone if spelling_pattern(device.name).search(words.casefold()))
+    return next((device for device in candidates if not of_class(device.name.casefold(), fleet.devices)), None)
 
 
 def gone_words(device: Device) -> str:
@@ -397,8 +399,8 @@ def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True
 
     `guess` False: a bare word names a device, so nobody is taken for it.
     """
-    named = DEVICE_CLASSES.get(class_of(kind), (frozenset({kind}), frozenset[str]()))
-    words, systems = named[0] | {kind} | _KINDS.get(class_of(kind), frozenset()), named[1]
+    class_words = DEVICE_CLASSES.get(class_of(kind), (frozenset({kind}), frozenset[str]()))
+    words, systems = class_words[0] | {kind} | _KINDS.get(class_of(kind), frozenset()), class_words[1]
     fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
     if not fitting and " " in kind:
         each = [of_class(word, devices, guess=False) for word in kind.split()]
@@ -413,8 +415,8 @@ def _unlabelled(kind: str, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnap
     """Return the devices that are most likely of a class, though nothing says so."""
     if kind in ("desktop", "laptop"):
         # A computer that nobody labelled: the only one that is not clearly something else.
-        found = [device for device in devices if not _is_other_class(device)]
-        return found if len(found) == 1 else []
+        computers = [device for device in devices if not _is_other_class(device)]
+        return computers if len(computers) == 1 else []
     if kind == "phone":
         # A browser joins by *Add device*, *A phone*; one that does not say what it runs on is most likely a phone.
         return [device for device in devices if device.is_browser and device.kind is None]

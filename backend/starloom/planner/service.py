@@ -27,7 +27,7 @@ from starloom.planner.recipes.catalogue import (
     newest,
     plan_recipe,
     recipe_of,
-    shown,
+    recipe_text,
     with_effects,
     with_saved,
 )
@@ -110,23 +110,23 @@ class Planning:
                 rows.append({"words": sentence.words, "fits": None, "params": {}, "why": why})
                 continue
             words = sentence.words
-            found = match(words, beside, fleet)
-            if found.outcome is Match.EXACT and found.candidates[0].recipe != recipe.name:
+            result = match(words, beside, fleet)
+            if result.outcome is Match.EXACT and result.candidates[0].recipe != recipe.name:
                 # *Which files are twice on a and b* compares both, while *on a* looks for what one device has twice.
                 words = of_one.words
-                found = match(words, beside, fleet)
-            first = found.candidates[0] if found.candidates else None
-            own = first is not None and first.recipe == recipe.name
-            exact = found.outcome is Match.EXACT
+                result = match(words, beside, fleet)
+            first = result.candidates[0] if result.candidates else None
+            is_this = first is not None and first.recipe == recipe.name
+            exact = result.outcome is Match.EXACT
             # A phrase may leave a value to a form: the words mean this recipe, and start nothing before it is given.
-            fits = True if exact and own else None if own and first is not None and first.missing else False
-            if exact and not own and sentence.single:
+            fits = True if exact and is_this else None if is_this and first is not None and first.missing else False
+            if exact and not is_this and sentence.single:
                 # With one device the words may be those of another recipe; with several they are tried again.
                 fits = None
-            if exact and not own and first is not None:
+            if exact and not is_this and first is not None:
                 why = f"these words start {first.recipe}"
             else:
-                why = "" if fits else refused(found, fleet).reason
+                why = "" if fits else refused(result, fleet).reason
             params = dict(first.params) if fits and first is not None else {}
             rows.append({"words": words, "fits": fits, "params": params, "why": why})
         return rows
@@ -138,25 +138,25 @@ class Planning:
 
     def phrases_taken(self, recipe: Recipe) -> list[Fault]:
         """Return a fault for each phrase that a built-in recipe has as well: its words would run that one."""
-        known = self._built_in_shapes
+        names = self._built_in_shapes
         return [
             Fault(
                 code=Code.CONFLICT,
                 hint=f"Say it in other words, or leave it out: starloom submit -r {recipe.name} runs yours.",
                 place=f"phrases[{at}]",
-                reason=f"{quoted(recipe.phrases[at])} is a phrase of the built-in {known[shape]}, which it would run",
+                reason=f"{quoted(recipe.phrases[at])} is a phrase of the built-in {names[shape]}, which it would run",
             )
             for at, shape in enumerate(_shapes(recipe))
-            if shape in known
+            if shape in names
         ]
 
-    def refused(self, found: Matched) -> Fault:
+    def refused(self, match: Matched) -> Fault:
         """Return the fault of words with this match, which start nothing."""
-        return refused(found, self._fleet())
+        return refused(match, self._fleet())
 
-    def examples(self, found: Matched) -> tuple[str, ...]:
+    def examples(self, match: Matched) -> tuple[str, ...]:
         """Return requests in words that would work on the devices of now, those nearest to the words that matched."""
-        return examples(self._fleet(), found)
+        return examples(self._fleet(), match)
 
     def preview(
         self, plan: LoweredPlan, *, words: bool = False, by: str = "", approves: bool = True, micros: int = 0
@@ -167,17 +167,17 @@ class Planning:
         nothing does.
         """
         fleet = self._fleet()
-        made = preview(plan, fleet, words=words, by=by, approves=approves)
-        found, ungranted = made.plain(), made.ungranted
-        if stuck := [fault for fault in made.faults if fault.task not in ungranted]:
-            found["may_not"] = f"{stuck[0].reason} {stuck[0].way_out}"
-        found["estimate"], said = expected_time(plan, fleet)
-        if said and not found.get("faults"):
-            found["estimate_said"] = said
+        plan_preview = preview(plan, fleet, words=words, by=by, approves=approves)
+        value, ungranted = plan_preview.plain(), plan_preview.ungranted
+        if stuck := [fault for fault in plan_preview.faults if fault.task not in ungranted]:
+            value["may_not"] = f"{stuck[0].reason} {stuck[0].way_out}"
+        value["estimate"], sentence = expected_time(plan, fleet)
+        if sentence and not value.get("faults"):
+            value["estimate_said"] = sentence
         chance = budgets.of_plan(plan, fleet.spendings, micros)
         if chance is not None:
-            found["budget"] = chance
-        return found
+            value["budget"] = chance
+        return value
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         """Return a fault for each task that no device of now can begin, with the way out; those that wait for a grant
@@ -186,8 +186,8 @@ class Planning:
         fleet = self._fleet()
         if can_begin(plan, fleet):
             return []
-        found = preview(plan, fleet)
-        ungranted = found.ungranted
+        plan_preview = preview(plan, fleet)
+        ungranted = plan_preview.ungranted
         return [
             Fault(
                 code=Code.MISSING_GRANT if one.task in ungranted else one.code,
@@ -195,7 +195,7 @@ class Planning:
                 place=f"tasks.{one.task}",
                 reason=one.reason,
             )
-            for one in sorted(found.unable, key=lambda one: one.task in ungranted)
+            for one in sorted(plan_preview.unable, key=lambda one: one.task in ungranted)
         ]
 
     def unfit(
@@ -212,10 +212,10 @@ class Planning:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""
         return what_if(plan, self._fleet(), change, words=words, within_ms=within_ms)
 
-    def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]:
+    def run_forecast(self, question: RunAsked) -> Callable[[], RunWhatIf]:
         """Return the work, for another thread, that answers a question about the rest of a run on the fleet of now."""
         fleet = self._fleet()
-        return lambda: run_forecast(asked, fleet)
+        return lambda: run_forecast(question, fleet)
 
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
@@ -253,49 +253,49 @@ class Planning:
 
     def recipes(self) -> list[RecipeRow]:
         """Return every recipe's head, with its picture and its sentence for the devices of now."""
-        own, fleet = newest(self._saved()), self._fleet()
-        known = fleet.known_effects() if own else {}
+        saved, fleet = newest(self._saved()), self._fleet()
+        effects = fleet.known_effects() if saved else {}
         rows: list[RecipeRow] = []
         for recipe in self._catalogue.all():
-            built_in = recipe.name not in own
-            shown_as = recipe if built_in else with_effects(recipe, known)
-            trust = None if built_in else self._trust(own[recipe.name])
+            built_in = recipe.name not in saved
+            shown_as = recipe if built_in else with_effects(recipe, effects)
+            trust = None if built_in else self._trust(saved[recipe.name])
             rows.append({**listed(shown_as, built_in=built_in), **card(recipe, fleet), "trust": trust})
         return rows
 
     def recipe(self, name: str) -> RecipeWhole | None:
         """Return one recipe with its document and text as written, or None."""
-        found = self._catalogue.get(name)
-        if found is None:
+        recipe = self._catalogue.get(name)
+        if recipe is None:
             return None
-        own = newest(self._saved()).get(name)
-        return self._whole(found, own.text if own else self._built_in.text(name), own)
+        saved = newest(self._saved()).get(name)
+        return self._whole(recipe, saved.text if saved else self._built_in.text(name), saved)
 
     def version(self, saved: RecipeVersion) -> RecipeWhole | None:
         """Return one saved version of a recipe; None if this hub's language has moved on since it was saved."""
-        found = recipe_of(saved.text, saved.number)
-        return None if found is None else self._whole(found, saved.text, saved)
+        recipe = recipe_of(saved.text, saved.number)
+        return None if recipe is None else self._whole(recipe, saved.text, saved)
 
-    def proposal(self, found: RecipeProposal) -> ProposalRow | None:
+    def proposal(self, proposal: RecipeProposal) -> ProposalRow | None:
         """Return the recipe that a proposal would become; None if its plan cannot be made again here."""
         catalogue, fleet = self._catalogue, self._fleet()
-        made = distil(found, catalogue.all(), fleet)
-        if made is None:
+        draft = distil(proposal, catalogue.all(), fleet)
+        if draft is None:
             return None
-        recipe = with_effects(made.recipe, fleet.known_effects())
+        recipe = with_effects(draft.recipe, fleet.known_effects())
         return {
-            "id": found.id,
-            "constellation": found.constellation,
-            "proposed_at": moment(found.at_ms),
-            "request": found.request,
+            "id": proposal.id,
+            "constellation": proposal.constellation,
+            "proposed_at": moment(proposal.at_ms),
+            "request": proposal.request,
             "name": recipe.name,
             "title": recipe.title,
-            "phrase": made.phrase,
-            "values": made.values,
-            "answers": list(made.answers),
+            "phrase": draft.phrase,
+            "values": draft.values,
+            "answers": list(draft.answers),
             "effects": list(recipe.effects),
-            "document": read_document(made.text),
-            "text": made.text,
+            "document": read_document(draft.text),
+            "text": draft.text,
         }
 
     def runs(self, version: RecipeVersion) -> RunsRow:
@@ -306,7 +306,7 @@ class Planning:
         fleet = self._fleet()
         shown_as = recipe if saved is None else with_effects(recipe, fleet.known_effects())
         trust = None if saved is None else self._trust(saved)
-        return {**shown(shown_as, text, built_in=saved is None), **card(recipe, fleet), "trust": trust}
+        return {**recipe_text(shown_as, text, built_in=saved is None), **card(recipe, fleet), "trust": trust}
 
     def _trust(self, newest: RecipeVersion) -> TrustRow:
         return trust_row(self._runs_of(newest.name), newest)

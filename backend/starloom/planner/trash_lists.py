@@ -44,13 +44,13 @@ def with_lists(plan: LoweredPlan) -> LoweredPlan:
 
 def without_lists(plan: LoweredPlan) -> LoweredPlan:
     """Return a plan without the questions of `with_lists`: its files go into the trash unseen, each time it runs."""
-    asked = {spec.id for spec in plan.specs if spec.person == QUESTION}
-    if not asked:
+    questions = {spec.id for spec in plan.specs if spec.person == QUESTION}
+    if not questions:
         return plan
     bare = replace(
         plan,
-        dependencies=[edge for edge in plan.dependencies if asked.isdisjoint((edge.source, edge.target))],
-        specs=[spec for spec in plan.specs if spec.id not in asked],
+        dependencies=[edge for edge in plan.dependencies if questions.isdisjoint((edge.source, edge.target))],
+        specs=[spec for spec in plan.specs if spec.id not in questions],
     )
     return replace(bare, hash=plan_hash(bare))
 

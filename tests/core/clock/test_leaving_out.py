@@ -9,7 +9,7 @@ import pytest
 from starloom.core.clock.leaving_out import parts_to_leave_out
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
-from starloom.planner.recipes.raising import document_of
+from starloom.planner.recipes.plan_document import document_of
 from starloom_protocol.plan import check_plan
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver

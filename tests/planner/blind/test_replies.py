@@ -130,7 +130,7 @@ async def came_to(stem: str) -> list[str]:
         planned = await talk.plan()
         came += [*_between(model), _kind(planned)]
         if isinstance(planned, Looked):
-            rounds.append(LookRound(answer=replies[len(came) - 1], told="DATA looks", shown=planned.shown))
+            rounds.append(LookRound(answer=replies[len(came) - 1], cards="DATA looks", shown=planned.shown))
         if isinstance(planned, Asked):
             asked.append((planned.text, str(request["person"]["question"])))
     return came

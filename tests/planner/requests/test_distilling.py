@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, with_saved
-from starloom.planner.recipes.raising import is_same
+from starloom.planner.recipes.plan_document import is_same
 from starloom.planner.requests.distilling import Distilled, distil
 from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import check_plan

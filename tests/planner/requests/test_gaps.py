@@ -50,6 +50,16 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
         ("install htop on laptop", "starloom-agent grant shell:run -- apt-get install -y {[a-z0-9.+-]+}", "laptop"),
         ("Install Firefox on all desks", "no recipe installs programs", "Große Kiste"),
         ("cancel the backup of laptop", "words start work and end none", "laptop"),
+        ("print invoice.pdf on nas", "no recipe and no tool prints", "run lp letter.pdf on nas"),
+        ("print the letter on the office printer", "no recipe and no tool prints", "Große Kiste"),
+        ("e-mail invoice.pdf to Anna", "sends mail or messages to people", "Große Kiste"),
+        ("message Anna that I am late", "sends mail or messages to people", "Große Kiste"),
+        ("send the pictures to Anna by mail", "sends mail or messages to people", "Große Kiste"),
+        ("lock the screen", "operates a device itself", "run loginctl lock-sessions on Große Kiste"),
+        ("lock nas", "operates a device itself", "run loginctl lock-sessions on nas"),
+        ("wake up nas", "turns a device on", "how is nas"),
+        ("tell me when nas is down", "`starloom devices` and the page *Fleet*", "nas"),
+        ("let me know if my laptop comes back online", "`starloom devices` and the page *Fleet*", "laptop"),
     ],
 )
 def test_a_gap_is_told_with_requests_that_work(words: str, says: str, names: str) -> None:
@@ -58,7 +68,7 @@ def test_a_gap_is_told_with_requests_that_work(words: str, says: str, names: str
     fault = refused(found, FLEET)
     assert fault.code is Code.REQUEST_NOT_UNDERSTOOD
     assert says in fault.reason
-    offered = re.findall(r"\*([^*]+)\*", fault.reason)
+    offered = [request for request in re.findall(r"\*([^*]+)\*", fault.reason) if request != "Fleet"]
     assert offered
     assert all(names in request for request in offered)
     for request in offered:
@@ -202,6 +212,7 @@ def test_a_question_without_a_colon_is_told_its_form() -> None:
         ("show the clipboard of laptop", "clipboard.read", "laptop"),
         ("put a text on the clipboard of laptop", "clipboard.write", "laptop"),
         ("format the disk of laptop", "", ""),
+        ("shred the clipboard of laptop", "", ""),
     ],
 )
 def test_the_tool_that_comes_near_is_named_with_its_device(words: str, tool: str, name: str) -> None:

@@ -112,8 +112,8 @@ def opening_words(fleet: FleetSnapshot, about: str, answer: str) -> str:
     able = [device.name for device in fleet.devices if device.can_now(told.TOOLS_WITH_A_QUESTION)]
     device = min(able or (device.name for device in fleet.devices), default="DEVICE")
     # As a plan writes it: any name can stand in a plan as a JSON string.
-    named = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
-    examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{named}```\n"
+    example = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
+    examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{example}```\n"
     return (
         f"{about}\n{told.RULES}\n## The language\n\n{told.LANGUAGE}\n{examples}\n## How to answer\n\n{answer}".rstrip()
     )
@@ -188,10 +188,10 @@ def _near_recipes(asking: Asking, left_out: list[str], more_by: str) -> PromptPa
 def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
     parts: list[PromptPart] = []
     if asking.near:
-        lines = [context_recipes.meant(recipe, candidate) for recipe, candidate in asking.near]
+        lines = [context_recipes.candidate_line(recipe, candidate) for recipe, candidate in asking.near]
         about = "The words do not fit them exactly. `params` are the values found in the words.\n"
         parts.append(_part("Recipes that may be meant", "Recipes that may be meant", about, "meant", lines, False))
-    now = [line for line in (devices.away(), devices.meant(asking.words)) if line]
+    now = [line for line in (devices.away(), devices.hint_of(asking.words)) if line]
     if now:
         parts.append(_part("Your devices now", "The devices now", "Of this minute.\n", "now", now, False))
     if asking.asked:

@@ -34,10 +34,10 @@ def brief(words: str, fleet: FleetSnapshot, recipes: Sequence[Recipe], *, today:
     """Return the brief for a request on the current fleet."""
     opening = PromptPart("The language", f"# A plan for Starloom\n\n{opening_words(fleet, ABOUT, ANSWER)}")
     asking = Asking(words=words, fleet=fleet, recipes=tuple(recipes), today=today, fill=True)
-    made = context(asking, opening, _MORE)
-    asked = "\n".join(f"> {line}" for line in words.splitlines()) or "> (nothing was written; ask what is wanted)"
-    text = joined([*(part.text for part in made.parts), f"## What is asked for\n\n{asked}\n"])
-    return Brief(text, made.left_out)
+    full = context(asking, opening, _MORE)
+    request = "\n".join(f"> {line}" for line in words.splitlines()) or "> (nothing was written; ask what is wanted)"
+    text = joined([*(part.text for part in full.parts), f"## What is asked for\n\n{request}\n"])
+    return Brief(text, full.left_out)
 
 
 PASTED_CHARS_MAX = 1024 * 1024
@@ -82,8 +82,8 @@ def find_plan(answer: str) -> Pasted:
 
 def _fenced(answer: str) -> Iterable[Pasted]:
     marks = list(_FENCE.finditer(answer))
-    at = found = 0
-    while at < len(marks) and found < FENCES_MOST:
+    at = count = 0
+    while at < len(marks) and count < FENCES_MOST:
         opening = marks[at]
         closing = next(
             (
@@ -95,7 +95,7 @@ def _fenced(answer: str) -> Iterable[Pasted]:
         )
         end = closing[1].start() if closing else len(answer)
         yield Pasted(_dedented(answer[opening.end() + 1 : end]), cut=closing is None)
-        found += 1
+        count += 1
         at = closing[0] + 1 if closing else len(marks)
 
 
@@ -121,8 +121,8 @@ def _bare(answer: str) -> str:
     brace = answer.find("{")
     if head and (brace < 0 or head.start() < brace):
         lines = answer[head.start() :].split("\n")
-        kept = next((at for at, line in enumerate(lines) if line and not _PART.match(line)), len(lines))
-        return "\n".join(lines[:kept])
+        last = next((at for at, line in enumerate(lines) if line and not _PART.match(line)), len(lines))
+        return "\n".join(lines[:last])
     return _braced(answer, brace) if brace >= 0 else ""
 
 
@@ -148,7 +148,7 @@ def reply_to(faults: Iterable[Fault], *, cut: bool = False) -> str:
         lines.append("The fenced block has no end; your answer may have been cut off.")
     lines.append("")
     spent = 0
-    told = 0
+    listed_to = 0
     for number, fault in enumerate(listed[:FAULTS_MOST], 1):
         hint = fault.hint or CODES[fault.code].hint
         where = f"{fault.place}: " if fault.place else ""
@@ -157,9 +157,9 @@ def reply_to(faults: Iterable[Fault], *, cut: bool = False) -> str:
         if spent > REPLY_CHARS_MAX:
             break
         lines.append(line)
-        told = number
-    if told < len(listed):
-        lines.append(f"... and {len(listed) - told} more.")
+        listed_to = number
+    if listed_to < len(listed):
+        lines.append(f"... and {len(listed) - listed_to} more.")
     lines += ["", "Mend them and answer with the whole plan again, in one fenced block."]
     return "\n".join(lines)
 

@@ -119,7 +119,7 @@ class Card:
 
     def document(self) -> dict[str, Any]:
         """Return it as a JSON value without what is empty; a value that is shown whole needs no shape."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "age_s": self.age_s,
             "args": parse(self.args) if self.args != "{}" else None,
             "bytes": self.bytes,
@@ -136,7 +136,7 @@ class Card:
             "tool": self.tool,
             "withheld": self.withheld,
         }
-        return {name: value for name, value in told.items() if value not in (None, "", [])}
+        return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
     def line(self) -> str:
         """Return it as one line of JSON."""
@@ -173,13 +173,13 @@ def card_of(
         return Card(**common, withheld="the owner shares no values" if _value_of(record, attempt) else "")
     common["args"] = _args_of(spec.args)
     if record.state is not TaskState.SUCCEEDED:
-        said = "" if attempt is None else attempt.detail or attempt.tail
-        return Card(**common, message=_short(scrubbed(said)))
+        message = "" if attempt is None else attempt.detail or attempt.tail
+        return Card(**common, message=_short(scrubbed(message)))
     value = _value_of(record, attempt)
     if value is None:
         return Card(**common, **_kept_elsewhere(attempt))
-    shown = sharing is Sharing.HEADS or telling or not spec.tool or spec.tool in TELLING_TOOLS
-    return Card(**common, **_told(value, shown=shown))
+    is_shown = sharing is Sharing.HEADS or telling or not spec.tool or spec.tool in TELLING_TOOLS
+    return Card(**common, **_value_fields(value, is_shown=is_shown))
 
 
 def _made_ms(attempt: Attempt | None) -> int:
@@ -193,15 +193,15 @@ def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
 
     One that takes values only from such tasks is one of them.
     """
-    found = {name for name, spec in specs.items() if is_claim(specs, spec)}
+    claims = {name for name, spec in specs.items() if is_claim(specs, spec)}
     pure = {
-        name: _given(specs, spec)
+        name: _inputs_of(specs, spec)
         for name, spec in specs.items()
         if (spec.tool or "").startswith(_PURE_FAMILY) and spec.for_each is None and spec.group is None
     }
-    while more := {name for name, sources in pure.items() if name not in found and sources <= found}:
-        found |= more
-    return found
+    while more := {name for name, sources in pure.items() if name not in claims and sources <= claims}:
+        claims |= more
+    return claims
 
 
 def is_claim(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> bool:
@@ -212,28 +212,30 @@ def is_claim(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> bool:
 
 def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     """Return the tasks of `data.*` whose results are made of nothing but what telling tools found."""
-    told = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
+    telling = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
     pure = {name: spec for name, spec in specs.items() if (spec.tool or "").startswith(_PURE_FAMILY)}
-    found: set[str] = set()
-    while more := {name for name, spec in pure.items() if name not in found and _sources(specs, spec) <= found | told}:
-        found |= more
-    return found
+    made_of: set[str] = set()
+    while more := {
+        name for name, spec in pure.items() if name not in made_of and _sources(specs, spec) <= made_of | telling
+    }:
+        made_of |= more
+    return made_of
 
 
-def _given(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:
+def _inputs_of(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:
     """Return the tasks and groups that give the inputs of a task, those that publish its topics included."""
-    found = {given.source for given in spec.inputs if not given.topic}
-    for topic in {given.topic for given in spec.inputs if given.topic}:
-        found |= {name for name, other in specs.items() if topic in topics(other)}
-    return found
+    sources = {source_input.source for source_input in spec.inputs if not source_input.topic}
+    for topic in {source_input.topic for source_input in spec.inputs if source_input.topic}:
+        sources |= {name for name, other in specs.items() if topic in topics(other)}
+    return sources
 
 
 def _sources(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:
     """Return the tasks and groups whose values a task takes, through its own list or that of its group too."""
-    found = _given(specs, spec)
+    sources = _inputs_of(specs, spec)
     if spec.for_each is not None:
-        found.add(spec.for_each.source or "(devices)")
-    return found | ({"(a list)"} if spec.group is not None else set())
+        sources.add(spec.for_each.source or "(devices)")
+    return sources | ({"(a list)"} if spec.group is not None else set())
 
 
 def one_line(value: Any) -> str:
@@ -248,7 +250,7 @@ def scrubbed(value: Any) -> Any:
     """
     if isinstance(value, str):
         masked = _SECRET_TEXTS.sub(_MASK, value)
-        return _SECRET_SETTING.sub(lambda found: f"{found['name']}{_MASK}", masked)
+        return _SECRET_SETTING.sub(lambda match: f"{match['name']}{_MASK}", masked)
     if isinstance(value, Mapping):
         return {
             scrubbed(name): _MASK if _SECRET_FIELD.search(name) and isinstance(item, str | int) else scrubbed(item)
@@ -262,14 +264,14 @@ def scrubbed(value: Any) -> Any:
 def shape_of(value: Any, depth: int = SHAPE_DEPTH_MAX) -> Any:
     """Return types, lengths and names of fields, and nothing of the content; the first items stand for a list."""
     if isinstance(value, Mapping):
-        shown = list(value)[:FIELDS_MAX]
-        told: dict[str, Any] = {"type": "object"}
+        names = list(value)[:FIELDS_MAX]
+        shape: dict[str, Any] = {"type": "object"}
         if depth > 0:
-            told["fields"] = {name[:NAME_CHARS_MAX]: shape_of(value[name], depth - 1) for name in shown}
-        return {**told, **({"more_fields": len(value) - len(shown)} if len(value) > len(shown) else {})}
+            shape["fields"] = {name[:NAME_CHARS_MAX]: shape_of(value[name], depth - 1) for name in names}
+        return {**shape, **({"more_fields": len(value) - len(names)} if len(value) > len(names) else {})}
     if isinstance(value, list):
-        told = {"items": len(value), "type": "list"}
-        return {**told, "of": _item_shape(value[:SAMPLE_ITEMS], depth - 1)} if value and depth > 0 else told
+        shape = {"items": len(value), "type": "list"}
+        return {**shape, "of": _item_shape(value[:SAMPLE_ITEMS], depth - 1)} if value and depth > 0 else shape
     if isinstance(value, str):
         return _text_shape(value, depth)
     if isinstance(value, bool):
@@ -289,16 +291,16 @@ def head_of(value: Any, most: int = HEAD_BYTES_MAX) -> tuple[Any, tuple[str, ...
     return None, ("the value has no part that is small enough to show",)
 
 
-def _told(text: str, *, shown: bool) -> dict[str, Any]:
+def _value_fields(text: str, *, is_shown: bool) -> dict[str, Any]:
     value = scrubbed(parse(text))
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "bytes": len(text.encode()),
         "shape": shape_of(value),
     }
-    if not shown:
-        return {**told, "withheld": "the owner shares no content of files, pages and logs"}
+    if not is_shown:
+        return {**fields, "withheld": "the owner shares no content of files, pages and logs"}
     head, lacks = head_of(value)
-    return {**told, "head": head, "left_out": lacks}
+    return {**fields, "head": head, "left_out": lacks}
 
 
 def _kept_elsewhere(attempt: Attempt | None) -> dict[str, Any]:
@@ -340,17 +342,17 @@ def _item_shape(items: list[Any], depth: int) -> Any:
 
 
 def _text_shape(text: str, depth: int) -> Any:
-    told: dict[str, Any] = {"chars": len(text), "type": "text"}
+    shape: dict[str, Any] = {"chars": len(text), "type": "text"}
     lines = text.splitlines()
     if len(lines) < 2:
-        return told
-    told["lines"] = len(lines)
+        return shape
+    shape["lines"] = len(lines)
     if text.lstrip()[:1] in ("{", "[") and depth > 0:
         try:
-            return {**told, "json": shape_of(parse(text), depth - 1)}
+            return {**shape, "json": shape_of(parse(text), depth - 1)}
         except ValueError:
-            return told
-    return {**told, **table_in(lines, lambda name: str(scrubbed(name[:NAME_CHARS_MAX])), FIELDS_MAX)}
+            return shape
+    return {**shape, **table_in(lines, lambda name: str(scrubbed(name[:NAME_CHARS_MAX])), FIELDS_MAX)}
 
 
 def _cut(value: Any, chars: int, items: int, at: str, lacks: list[str]) -> Any:

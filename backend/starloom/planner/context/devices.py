@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final
 
-from starloom.planner.context.relevance import spoken
+from starloom.planner.context.relevance import content_words
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain, quoted
 from starloom_protocol.text.wording import few
@@ -47,12 +47,12 @@ class Devices:
     @cached_property
     def groups(self) -> tuple[Alike, ...]:
         """The sets of devices that are alike, in the order of their first names."""
-        found: dict[object, list[DeviceSnapshot]] = {}
+        alike: dict[object, list[DeviceSnapshot]] = {}
         for device in sorted(self._all, key=lambda device: device.name):
             key = (device.os, device.labels, device.profile, device.demo, device.reserved, tuple(_grants(device)))
-            found.setdefault(key, []).append(device)
+            alike.setdefault(key, []).append(device)
         groups, marked = [], 0
-        for members in found.values():
+        for members in alike.values():
             large = len(members) >= _MARKED_LEAST
             marked += large
             groups.append(Alike(tuple(members), f"group {marked}" if large else ""))
@@ -61,18 +61,18 @@ class Devices:
     def lines(self, room: int, left_out: list[str]) -> list[str]:
         """Return the lines that fit; those that do not are counted in `left_out`."""
         lines: list[str] = []
-        named = 0
+        count = 0
         for group in self.groups:
             line = _line(group, room)
             size = len(line.encode()) + 1
             if size > room:
                 break
             lines.append(line)
-            named += len(group.devices)
+            count += len(group.devices)
             room -= size
-        if named < len(self._all):
+        if count < len(self._all):
             left_out.append(
-                f"{len(self._all) - named} of {len(self._all)} devices are not listed; labels, a system or tools "
+                f"{len(self._all) - count} of {len(self._all)} devices are not listed; labels, a system or tools "
                 "select them, too."
             )
         return lines
@@ -81,20 +81,20 @@ class Devices:
         """Return the words for a set of devices: all, all but some, groups by their marks, or names."""
         if not devices:
             return "none"
-        chosen = {device.id for device in devices}
-        missing = [device for device in self._all if device.id not in chosen]
+        ids = {device.id for device in devices}
+        missing = [device for device in self._all if device.id not in ids]
         if not missing and len(self._all) > 1:
             return "all"
         if len(missing) <= len(self._all) // 4 and len(missing) <= NAMES_MOST:
-            return f"all but {_named(missing)}"
+            return f"all but {_names_of(missing)}"
         parts = []
         for group in self.groups:
             inside = {device.id for device in group.devices}
-            if group.mark and inside <= chosen:
+            if group.mark and inside <= ids:
                 parts.append(group.mark)
-                chosen -= inside
-        rest = [device for device in devices if device.id in chosen]
-        return ", ".join([*parts, *([_named(rest)] if rest else [])])
+                ids -= inside
+        rest = [device for device in devices if device.id in ids]
+        return ", ".join([*parts, *([_names_of(rest)] if rest else [])])
 
     def on_every(self, devices: Collection[DeviceSnapshot]) -> bool:
         """Whether these are all devices."""
@@ -105,13 +105,13 @@ class Devices:
         off = [device for device in self._all if not device.online]
         return f"Offline now, their tasks wait: {self.who(off)}" if off else ""
 
-    def meant(self, words: str) -> str:
+    def hint_of(self, words: str) -> str:
         """Return one line with the devices that the words name; empty if they name none."""
-        said = spoken(words)
-        meant = [device for device in self._all if device.words & said]
-        if not meant or len(meant) == len(self._all):
+        content = content_words(words)
+        devices = [device for device in self._all if device.words & content]
+        if not devices or len(devices) == len(self._all):
             return ""
-        return f"The words may mean: {few([quoted(item.name, NAME_CHARS) for item in meant], MEANT_MOST)}"
+        return f"The words may mean: {few([quoted(item.name, NAME_CHARS) for item in devices], MEANT_MOST)}"
 
 
 def _grants(device: DeviceSnapshot) -> list[str]:
@@ -141,15 +141,15 @@ def _line(group: Alike, room: int) -> str:
 def _names(devices: Sequence[DeviceSnapshot], room: int) -> str:
     """Return the names that fit, those that are numbered through as their first and last."""
     parts: list[str] = []
-    told = 0
+    count = 0
     for run in _runs([device.name for device in devices]):
-        shown = [quoted(name, NAME_CHARS) for name in run]
-        text = f"{shown[0]} to {shown[-1]}" if len(run) >= _RUN_LEAST else ", ".join(shown)
+        names = [quoted(name, NAME_CHARS) for name in run]
+        text = f"{names[0]} to {names[-1]}" if len(run) >= _RUN_LEAST else ", ".join(names)
         room -= len(text.encode()) + 2
         if room < 0 and parts:
-            return f"{', '.join(parts)} and {len(devices) - told} more"
+            return f"{', '.join(parts)} and {len(devices) - count} more"
         parts.append(text)
-        told += len(run)
+        count += len(run)
     return ", ".join(parts)
 
 
@@ -174,11 +174,11 @@ def _short(run: list[str]) -> Iterable[list[str]]:
 
 
 def _stem(name: str) -> tuple[str, tuple[str, int], int]:
-    found = _NUMBERED.fullmatch(name)
-    if found is None:
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
         return name, ("", 0), 0
-    return found[1], (found[3], len(found[2])), int(found[2])
+    return match[1], (match[3], len(match[2])), int(match[2])
 
 
-def _named(devices: Sequence[DeviceSnapshot]) -> str:
+def _names_of(devices: Sequence[DeviceSnapshot]) -> str:
     return few([quoted(device.name, NAME_CHARS) for device in devices], NAMES_MOST)

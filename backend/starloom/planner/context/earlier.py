@@ -47,14 +47,14 @@ class EarlierReads(Protocol):
 async def earlier_requests(reads: EarlierReads, author: str, words: str, before: tuple[int, str]) -> list[str]:
     """Return what a person asked in words before a moment and an id, without these words themselves."""
     rows = await reads.constellations(states=(), text=None, device=None, before=before, limit=_LOOKED_AT)
-    found: dict[str, None] = {}
+    requests: dict[str, None] = {}
     for row in rows:
         if not row.request.strip() or row.request == words:
             continue
         line = await reads.headline(row.id)
         other = decode_entity("head", line[0]) if line is not None else None
         if isinstance(other, Head) and other.author == author:
-            found[row.request] = None
-        if len(found) == EARLIER_MOST:
+            requests[row.request] = None
+        if len(requests) == EARLIER_MOST:
             break
-    return list(found)
+    return list(requests)

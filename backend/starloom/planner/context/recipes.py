@@ -63,11 +63,11 @@ def nearest(recipes: Sequence[Recipe], words: str) -> list[str]:
     return near
 
 
-def meant(recipe: Recipe, candidate: Candidate) -> str:
+def candidate_line(recipe: Recipe, candidate: Candidate) -> str:
     """Return one line for a recipe that the words nearly fit: what was found in them, and what is missing."""
-    found: dict[str, Any] = {"recipe": recipe.name, "params": dict(candidate.params)}
+    fields: dict[str, Any] = {"recipe": recipe.name, "params": dict(candidate.params)}
     lacks = {item.name: item.reason or f"a value for {item.title}" for item in candidate.missing}
-    return within_a_line(canonical({**found, **({"lacks": lacks} if lacks else {})}))
+    return within_a_line(canonical({**fields, **({"lacks": lacks} if lacks else {})}))
 
 
 def _slot(name: str, param: ParamDoc) -> str:

@@ -23,7 +23,7 @@ USUAL: Final = word_set(
 )
 """The tools that most plans use, whatever the request."""
 GUIDED: Final = word_set("artifact.put fs.find fs.read fs.write python.run")
-"""Those of them by which values and files enter and leave a plan: their lines alone do not say how."""
+"""Of these the ones by which values and files enter and leave a plan: one line does not explain them."""
 _WORD = re.compile(r"[^\W_]+")
 _IDLE = word_set(
     "a about after all an and any are as at be been but by can could do does done for from get give had has have how i"
@@ -39,7 +39,7 @@ _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.75
 
 
-def spoken(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
     """Return the meaningful words of a text, plurals as singulars."""
     return set(_words(text))
 
@@ -50,9 +50,9 @@ def ranked(items: Sequence[tuple[T, str]], words: str) -> list[tuple[T, float]]:
     lengths = [counts.total() for _, counts in counted]
     usual_length = sum(lengths) / len(lengths) if lengths else 0.0
     weights = {
-        word: math.log(1 + (len(counted) - found + 0.5) / (found + 0.5))
-        for word in spoken(words)
-        if (found := sum(word in counts for _, counts in counted))
+        word: math.log(1 + (len(counted) - holders + 0.5) / (holders + 0.5))
+        for word in content_words(words)
+        if (holders := sum(word in counts for _, counts in counted))
     }
     scored = []
     for (item, counts), length in zip(counted, lengths, strict=True):

@@ -30,22 +30,22 @@ def table_in(lines: Sequence[str], masked: Callable[[str], str], columns_most: i
     """
     sample = [line for line in lines[: SAMPLE_LINES + HEAD_LINES_MOST] if line.strip()]
     for separator in SEPARATORS:
-        found = _rows_by(separator, sample)
-        if found is None:
+        table = _rows_by(separator, sample)
+        if table is None:
             continue
-        before, rows = found
+        before, rows = table
         names = [name.strip().lstrip("\ufeff") for name in rows[0]]
         if not all(names) or len(set(names)) != len(names) or any(map(_NUMBER.fullmatch, names)):
             return {}
         if not any(_NUMBER.fullmatch(cell.strip()) for row in rows[1:] for cell in row):
             continue
         columns = list(zip(*rows[1:], strict=True))[:columns_most]
-        told: dict[str, Any] = {
+        shape: dict[str, Any] = {
             "cells": [_forms_of(cells) for cells in columns],
             "columns": [masked(name) for name in names[:columns_most]],
             "separator": separator,
         }
-        return {"table": {**told, "lines_before": before} if before else told}
+        return {"table": {**shape, "lines_before": before} if before else shape}
     return {}
 
 
@@ -75,9 +75,9 @@ def _forms_of(cells: Sequence[str]) -> str:
         counted[form] = counted.get(form, 0) + 1
     forms = sorted(counted, key=lambda form: (-counted[form], form))
     more = ["..."] if len(forms) > FORMS_MOST else []
-    told = " | ".join([*forms[:FORMS_MOST], *more])
+    words = " | ".join([*forms[:FORMS_MOST], *more])
     texts = {cell.strip() for cell in cells if _form_of(cell.strip()) == TEXT_FORM}
-    return f"{told} ({len(texts)} different)" if texts else told
+    return f"{words} ({len(texts)} different)" if texts else words
 
 
 def _form_of(cell: str) -> str:

@@ -34,7 +34,7 @@ def signature(offer: ToolOffer) -> str:
 
 def gives(offer: ToolOffer) -> str:
     """Return the fields of the result, `rows[name, size: int]` for a list of maps; empty where it is not known."""
-    return _given(returned_by(offer))
+    return _result_fields(returned_by(offer))
 
 
 def description(offer: ToolOffer, most: int = ABOUT_CHARS) -> str:
@@ -51,15 +51,15 @@ def searched(offer: ToolOffer) -> str:
 @lru_cache(_TEXTS_KEPT)
 def _arguments(args: str) -> str:
     schema = _read(args)
-    found = _resolved(schema, schema)
-    properties = found.get("properties")
-    needed = found.get("required")
+    resolved = _resolved(schema, schema)
+    properties = resolved.get("properties")
+    needed = resolved.get("required")
     needed = {name for name in needed if isinstance(name, str)} if isinstance(needed, list) else set()
-    named = list(properties.items()) if isinstance(properties, dict) else []
+    fields = list(properties.items()) if isinstance(properties, dict) else []
     parts: list[str] = []
     spent = 0
     # Needed arguments come first, so that a long list loses only what may be left out.
-    for name, about in sorted(named, key=lambda pair: pair[0] not in needed):
+    for name, about in sorted(fields, key=lambda pair: pair[0] not in needed):
         optional = "" if name in needed else "?"
         part = f"{plain(str(name), 64)}{optional}{_typed(about, schema)}"
         spent += len(part) + 2
@@ -71,7 +71,7 @@ def _arguments(args: str) -> str:
 
 
 @lru_cache(_TEXTS_KEPT)
-def _given(returns: str) -> str:
+def _result_fields(returns: str) -> str:
     schema = _read(returns)
     if not schema:
         return ""
@@ -91,10 +91,10 @@ def _given(returns: str) -> str:
 
 def _fields(node: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
     """Yield the fields of a map, or of the maps that a list holds."""
-    found = _unwrapped(node, whole)
-    if found.get("type") == "array":
-        found = _unwrapped(found.get("items"), whole)
-    properties = found.get("properties")
+    node_schema = _unwrapped(node, whole)
+    if node_schema.get("type") == "array":
+        node_schema = _unwrapped(node_schema.get("items"), whole)
+    properties = node_schema.get("properties")
     for name, about in list(properties.items())[:_FIELDS_MOST] if isinstance(properties, dict) else ():
         inner = list(_fields(about, whole, depth + 1)) if depth + 1 < _GIVES_DEPTH else []
         kind = _kind(about, whole, 0)
@@ -110,10 +110,10 @@ def _unwrapped(node: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     for _ in range(_DEPTH_MAX):
         if not isinstance(node, dict):
             return {}
-        found = _resolved(node, whole)
-        forms = found.get("anyOf")
+        resolved = _resolved(node, whole)
+        forms = resolved.get("anyOf")
         if not isinstance(forms, list):
-            return found
+            return resolved
         node = next((form for form in forms if isinstance(form, dict) and form.get("type") != "null"), {})
     return {}
 
@@ -126,8 +126,8 @@ def _described(args: str) -> str:
 
 def _examples(args: str) -> str:
     schema = _read(args)
-    found = _resolved(schema, schema).get("examples")
-    return json.dumps(found, ensure_ascii=False) if isinstance(found, list) else ""
+    examples = _resolved(schema, schema).get("examples")
+    return json.dumps(examples, ensure_ascii=False) if isinstance(examples, list) else ""
 
 
 @lru_cache(_TEXTS_KEPT)
@@ -144,8 +144,8 @@ def _resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[st
     if not isinstance(reference, str):
         return schema
     definitions = whole.get("$defs")
-    found = definitions.get(reference.rpartition("/")[2]) if isinstance(definitions, dict) else None
-    return found if isinstance(found, dict) else {}
+    definition = definitions.get(reference.rpartition("/")[2]) if isinstance(definitions, dict) else None
+    return definition if isinstance(definition, dict) else {}
 
 
 def _typed(about: Any, whole: Mapping[str, Any]) -> str:
@@ -159,8 +159,8 @@ def _kind(schema: Any, whole: Mapping[str, Any], depth: int) -> str:
     schema = _resolved(schema, whole)
     choices = schema.get("enum")
     if isinstance(choices, list) and choices:
-        shown = [quoted(str(choice), 40) for choice in choices[:_ENUM_MOST]]
-        return "|".join(shown + (["..."] if len(choices) > _ENUM_MOST else []))
+        names = [quoted(str(choice), 40) for choice in choices[:_ENUM_MOST]]
+        return "|".join(names + (["..."] if len(choices) > _ENUM_MOST else []))
     either = schema.get("anyOf")
     if isinstance(either, list) and either:
         kinds = dict.fromkeys(_kind(part, whole, depth + 1) for part in either[:_ENUM_MOST])

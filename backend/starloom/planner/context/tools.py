@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.context.devices import GRANT, Devices
-from starloom.planner.context.relevance import GUIDED, USUAL, ranked, spoken
+from starloom.planner.context.relevance import GUIDED, USUAL, content_words, ranked
 from starloom.planner.context.tool_lines import ABOUT_CHARS, description, gives, searched, signature
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain
@@ -61,8 +61,8 @@ class Shelf:
     @property
     def rest(self) -> list[Tool]:
         """The tools whose arguments the stable part does not show."""
-        shown = {tool.offer.name for tool in self.full}
-        return [tool for tool in self.tools if tool.offer.name not in shown]
+        names = {tool.offer.name for tool in self.full}
+        return [tool for tool in self.tools if tool.offer.name not in names]
 
 
 def shelf(fleet: FleetSnapshot, devices: Devices) -> Shelf:
@@ -71,14 +71,14 @@ def shelf(fleet: FleetSnapshot, devices: Devices) -> Shelf:
     usable = [tool for tool in tools if tool.able]
     if sum(_size(line(tool, devices)) for tool in usable) <= TOOLS_BYTES:
         return Shelf(tools, tuple(usable), devices)
-    kept: list[Tool] = []
+    full: list[Tool] = []
     room = TOOLS_BYTES
     for tool in usable:
         size = _size(line(tool, devices))
         if tool.offer.name in USUAL and size <= room:
-            kept.append(tool)
+            full.append(tool)
             room -= size
-    return Shelf(tools, tuple(kept), devices)
+    return Shelf(tools, tuple(full), devices)
 
 
 def guided_line(tool: Tool, devices: Devices) -> str:
@@ -97,19 +97,19 @@ def line(tool: Tool, devices: Devices, *, about: bool = False, most: int = ABOUT
     if about and tool.refusing:
         text += f" not allowed yet on: {devices.who(tool.refusing)}"
     text += f" - {plain(offer.title)}"
-    found = gives(offer)
-    if found:
-        text += f" -> {found}"
+    result = gives(offer)
+    if result:
+        text += f" -> {result}"
     described = description(offer, most) if about else ""
     return f"{text}\n  {described}" if described else text
 
 
-def index(shown: Shelf, left_out: list[str]) -> list[str]:
+def index(shelf: Shelf, left_out: list[str]) -> list[str]:
     """Return the names of the tools that are not shown whole: with titles, or alone, or only their families."""
-    rest = [tool for tool in shown.rest if tool.able]
+    rest = [tool for tool in shelf.rest if tool.able]
     if not rest:
         return []
-    room = min(INDEX_BYTES, TOOLS_BYTES - sum(_size(line(tool, shown.devices)) for tool in shown.full))
+    room = min(INDEX_BYTES, TOOLS_BYTES - sum(_size(line(tool, shelf.devices)) for tool in shelf.full))
     for lines in (
         [f"{plain(tool.offer.name, 64)} - {plain(tool.offer.title, 60)}" for tool in rest],
         [", ".join(plain(tool.offer.name, 64) for tool in rest)],
@@ -120,10 +120,10 @@ def index(shown: Shelf, left_out: list[str]) -> list[str]:
     families: dict[str, list[Tool]] = {}
     for tool in rest:
         families.setdefault(tool.offer.name.rpartition(".")[0], []).append(tool)
-    lines, told = [], 0
+    lines, counted = [], 0
     for family, members in sorted(families.items(), key=lambda item: (-len(item[1]), item[0])):
         able = {device.id: device for tool in members for device in tool.able}
-        on = "" if shown.devices.on_every(able.values()) else f" on {shown.devices.who(able.values())}"
+        on = "" if shelf.devices.on_every(able.values()) else f" on {shelf.devices.who(able.values())}"
         text = f"{plain(family, 64)}.*: {len(members)}{on}"
         if len(members) <= FAMILY_NAMED_MOST:
             text = ", ".join(plain(tool.offer.name, 64) for tool in members) + on
@@ -131,28 +131,28 @@ def index(shown: Shelf, left_out: list[str]) -> list[str]:
         if room < 0:
             break
         lines.append(text)
-        told += len(members)
-    unnamed = f", {len(rest) - told} not even by family" if told < len(rest) else ""
+        counted += len(members)
+    unnamed = f", {len(rest) - counted} not even by family" if counted < len(rest) else ""
     left_out.append(f"{len(rest)} tools are named without their arguments, many only by family{unnamed}.")
     return lines
 
 
-def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, fill: bool = False) -> list[str]:
+def near(shelf: Shelf, words: str, room: int, needed: Collection[str] = (), *, fill: bool = False) -> list[str]:
     """Return the tools nearest to the words, whole; of those that are shown already, only what more there is to say.
 
     `needed` come first; `fill` uses the room up with tools that have no word of the request. Where room is short,
     the lines of all come before what any of them says of itself.
     """
-    full = {tool.offer.name for tool in shown.full}
-    chosen = _nearest(shown, words, needed, fill=fill)
+    full = {tool.offer.name for tool in shelf.full}
+    nearest = _nearest(shelf, words, needed, fill=fill)
     lines: dict[str, str] = {}
-    for tool in chosen:
-        text = "" if tool.offer.name in full else line(tool, shown.devices)
+    for tool in nearest:
+        text = "" if tool.offer.name in full else line(tool, shelf.devices)
         if text and _size(text) <= room and (fill or len(lines) < NEAR_MOST):
             lines[tool.offer.name] = text
             room -= _size(text)
     hints = 0
-    for tool in chosen:
+    for tool in nearest:
         name = tool.offer.name
         text = lines.get(name, plain(name, 64) if name in full and hints < HINTS_MOST else "")
         described = description(tool.offer)
@@ -161,16 +161,16 @@ def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
             room -= _size(whole) - _size(lines.get(name, ""))
             lines[name] = whole
             hints += name in full
-    return [lines[tool.offer.name] for tool in chosen if tool.offer.name in lines]
+    return [lines[tool.offer.name] for tool in nearest if tool.offer.name in lines]
 
 
-def _nearest(shown: Shelf, words: str, needed: Collection[str], *, fill: bool) -> list[Tool]:
+def _nearest(shelf: Shelf, words: str, needed: Collection[str], *, fill: bool) -> list[Tool]:
     """Return the tools that may be told, the nearest first; those that the stable part explains are left out."""
-    full = {tool.offer.name for tool in shown.full}
-    said = spoken(words)
-    scored = _ranked(shown.tools, words, needed)
+    full = {tool.offer.name for tool in shelf.full}
+    content = content_words(words)
+    scored = _ranked(shelf.tools, words, needed)
     least = SCORE_SHARE * max((score for _, score in scored), default=0.0)
-    chosen: list[Tool] = []
+    nearest: list[Tool] = []
     for tool, score in scored:
         name = tool.offer.name
         if name in full and name in GUIDED:
@@ -180,72 +180,72 @@ def _nearest(shown: Shelf, words: str, needed: Collection[str], *, fill: bool) -
             if far and (name in full or not fill):
                 continue
             # A tool that nobody allows is worth its room only where the request speaks of the very thing.
-            if not tool.able and not fill and not _named(tool) & said:
+            if not tool.able and not fill and not _words_of_name(tool) & content:
                 continue
-        chosen.append(tool)
-    return chosen
+        nearest.append(tool)
+    return nearest
 
 
-def more(shown: Shelf, words: str, told: set[str]) -> list[str]:
-    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told`.
+def more(shelf: Shelf, words: str, told_names: set[str]) -> list[str]:
+    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told_names`.
 
     A tool that the words name comes first with all that it says of itself, also where its line was told before.
     """
-    asked = [tool for tool in shown.tools if tool.offer.name in words][:ASKED_MOST]
-    lines = [line(tool, shown.devices, about=True, most=WHOLE_CHARS) for tool in asked]
-    told |= {tool.offer.name for tool in asked}
+    asked_tools = [tool for tool in shelf.tools if tool.offer.name in words][:ASKED_MOST]
+    lines = [line(tool, shelf.devices, about=True, most=WHOLE_CHARS) for tool in asked_tools]
+    told_names |= {tool.offer.name for tool in asked_tools}
     room = MORE_BYTES - sum(map(_size, lines))
-    for tool, score in _ranked(shown.tools, words, ()):
-        if not score or tool.offer.name in told:
+    for tool, score in _ranked(shelf.tools, words, ()):
+        if not score or tool.offer.name in told_names:
             continue
-        text = line(tool, shown.devices, about=True)
+        text = line(tool, shelf.devices, about=True)
         if len(lines) == MORE_MOST or _size(text) > room:
             break
         lines.append(text)
-        told.add(tool.offer.name)
+        told_names.add(tool.offer.name)
         room -= _size(text)
     return lines
 
 
-def not_granted(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
+def not_granted(shelf: Shelf, room: int, left_out: list[str]) -> list[str]:
     """Return the tools that devices have but do not allow or cannot run now, with the line or reason for each set."""
-    found: dict[tuple[str, str], dict[str, list[DeviceSnapshot]]] = {}
-    for tool in shown.tools:
+    by_way: dict[tuple[str, str], dict[str, list[DeviceSnapshot]]] = {}
+    for tool in shelf.tools:
         for device in tool.refusing:
-            found.setdefault(_why(device, tool.offer.name), {}).setdefault(tool.offer.name, []).append(device)
+            by_way.setdefault(_why(device, tool.offer.name), {}).setdefault(tool.offer.name, []).append(device)
     lines: list[tuple[int, str]] = []
-    for (grant, way), tools in sorted(found.items()):
+    for (grant, way), tools in sorted(by_way.items()):
         sets: dict[tuple[str, ...], list[str]] = {}
         for name, devices in tools.items():
             sets.setdefault(tuple(device.id for device in devices), []).append(name)
         for names in sets.values():
-            who = shown.devices.who(tools[names[0]])
-            named = few([plain(name, 64) for name in names], NAMES_MOST)
+            who = shelf.devices.who(tools[names[0]])
+            names_text = few([plain(name, 64) for name in names], NAMES_MOST)
             opens = f"{grant} on {who}" if grant else f"on {who}"
-            lines.append((len(names), f"{opens}: {named}; {way}"))
-    kept: list[str] = []
+            lines.append((len(names), f"{opens}: {names_text}; {way}"))
+    texts: list[str] = []
     # The grant that opens most tools comes first.
     for _, text in sorted(lines, key=lambda item: -item[0]):
         if _size(text) > room:
-            left_out.append(f"{len(lines) - len(kept)} more grants are missing and not listed.")
+            left_out.append(f"{len(lines) - len(texts)} more grants are missing and not listed.")
             break
-        kept.append(text)
+        texts.append(text)
         room -= _size(text)
-    return kept
+    return texts
 
 
-def ways(shown: Shelf, needs: Sequence[tuple[str, str]]) -> str:
+def ways(shelf: Shelf, needs: Sequence[tuple[str, str]]) -> str:
     """Return sentences on how owners give the grants that a model named, for those that some device really lacks.
 
     The lines are made here: nothing that a model wrote becomes a line to type.
     """
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for grant, name in needs:
-        for tool in shown.tools:
+        for tool in shelf.tools:
             for device in tool.refusing if tool.offer.grant == grant else ():
                 if name in ("", device.name):
-                    found[f" {device.name} would have to allow {grant}; {_why(device, tool.offer.name)[1]}."] = None
-    return "".join(list(found)[:NEEDS_MOST])
+                    sentences[f" {device.name} would have to allow {grant}; {_why(device, tool.offer.name)[1]}."] = None
+    return "".join(list(sentences)[:NEEDS_MOST])
 
 
 def _why(device: DeviceSnapshot, tool: str) -> tuple[str, str]:
@@ -266,18 +266,18 @@ def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> list[
     )
 
 
-def _named(tool: Tool) -> set[str]:
+def _words_of_name(tool: Tool) -> set[str]:
     """Return the words of a tool's name and title."""
-    return spoken(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
+    return content_words(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
 
 
 def _offered(fleet: FleetSnapshot) -> Iterable[Tool]:
-    found: dict[str, list[tuple[DeviceSnapshot, ToolOffer]]] = {}
+    offers: dict[str, list[tuple[DeviceSnapshot, ToolOffer]]] = {}
     for device in sorted(fleet.devices, key=lambda device: device.name):
         for name, offer in device.tools.items():
             if name not in HUB_TOOLS:
-                found.setdefault(name, []).append((device, offer))
-    for pairs in found.values():
+                offers.setdefault(name, []).append((device, offer))
+    for pairs in offers.values():
         able = tuple(device for device, offer in pairs if not offer.unavailable)
         refusing = tuple(device for device, offer in pairs if offer.unavailable)
         yield Tool(next((offer for _, offer in pairs if not offer.unavailable), pairs[0][1]), able, refusing)

@@ -60,12 +60,12 @@ def of_plan(plan: LoweredPlan, spendings: Mapping[str, Spending], micros: int = 
             bounds += _of_goal(spec.id, goal_name(plan.recipe, spec.id, spec.goal), spec.goal)
     if micros:
         bounds.append(Bound("", run_name(plan.recipe, plan.hash), money=True, most=micros))
-    return _told(bounds, spendings, plan.hash)
+    return _least_chance(bounds, spendings, plan.hash)
 
 
 def of_run(constellation: Constellation, spendings: Mapping[str, Spending]) -> BudgetChance | None:
     """Return the chance of a run under way, from what it has used; None if no open work of it is bounded."""
-    return _told(list(_open_bounds(constellation)), spendings, constellation.name)
+    return _least_chance(list(_open_bounds(constellation)), spendings, constellation.name)
 
 
 def _open_bounds(constellation: Constellation) -> Iterator[Bound]:
@@ -86,33 +86,33 @@ def _open_bounds(constellation: Constellation) -> Iterator[Bound]:
 
 
 def _of_goal(group: str, name: str, goal: Goal, times: int = 1, tokens: int = 0, micros: int = 0) -> list[Bound]:
-    found = [Bound(group, name, money=False, most=goal.tokens * times, spent=tokens)]
+    bounds = [Bound(group, name, money=False, most=goal.tokens * times, spent=tokens)]
     if goal.micros:
-        found.append(Bound(group, name, money=True, most=goal.micros * times, spent=micros))
-    return found
+        bounds.append(Bound(group, name, money=True, most=goal.micros * times, spent=micros))
+    return bounds
 
 
-def _told(bounds: list[Bound], spendings: Mapping[str, Spending], seed: str) -> BudgetChance | None:
+def _least_chance(bounds: list[Bound], spendings: Mapping[str, Spending], seed: str) -> BudgetChance | None:
     """Return the least chance of all; not known where that of any is not."""
     if not bounds:
         return None
     chances = [(chance(bound, spendings.get(bound.name), seed), bound) for bound in bounds]
-    unknown = next((bound for found, bound in chances if found is None), None)
+    unknown = next((bound for value, bound in chances if value is None), None)
     bound = unknown or min(chances, key=lambda one: one[0] or 0.0)[1]
     row = spendings.get(bound.name)
     runs = row.count if row is not None else 0
-    found = None if unknown else min(found for found, _bound in chances if found is not None)
+    value = None if unknown else min(value for value, _bound in chances if value is not None)
     inside = f"{f'the goal {bound.of}' if bound.of else 'it'} stays inside its budget of {bound.words}"
-    if found is None:
-        said = f"Not known yet whether {inside}: {_runs(runs)}."
+    if value is None:
+        sentence = f"Not known yet whether {inside}: {_runs(runs)}."
     else:
-        said = f"{inside[:1].upper()}{inside[1:]} with {found:.0%}, from {runs} runs."
+        sentence = f"{inside[:1].upper()}{inside[1:]} with {value:.0%}, from {runs} runs."
     return {
         "of": bound.of,
         "budget": bound.words,
-        "chance": None if found is None else round(found, 3),
+        "chance": None if value is None else round(value, 3),
         "runs": runs,
-        "said": said,
+        "said": sentence,
     }
 
 

@@ -111,7 +111,7 @@ class _Play:
     times: Times
     due: list[tuple[int, int, _Moment]] = field(default_factory=list)
     order: int = 0
-    begun: dict[str, tuple[str, int]] = field(default_factory=dict)
+    begins: dict[str, tuple[str, int]] = field(default_factory=dict)
     placed: list[Placed] = field(default_factory=list)
 
     def at(self, due_ms: int, moment: _Moment) -> None:
@@ -131,7 +131,7 @@ class Course:
         name: str,
         now_ms: int,
         change: Change,
-        held: Sequence[Held] = (),
+        occupied: Sequence[Held] = (),
         without_figure: Collection[str] = (),
     ) -> None:
         self.steps = 0
@@ -145,10 +145,10 @@ class Course:
         shard.settings.pace_rows_most = shard.settings.spending_rows_most = 0
         self._paces = dict(state.fleet.paces)
         load(shard, FLEET, 0, _fleet_of(state, change, self._paces))
-        self._others = _held_by_others(held, shard.fleet.devices)
+        self._others = _held_by_others(occupied, shard.fleet.devices)
         load(shard, OTHERS, 0, dict(self._others))
         load(shard, name, 0, _simple(state.constellations[name]))
-        self._known = known_of(state.fleet.paces.values(), self._paces.values())
+        self._known_paces = known_of(state.fleet.paces.values(), self._paces.values())
         self._constellation = shard.constellations[name]
         self._find_lost()
 
@@ -159,7 +159,7 @@ class Course:
 
     def play(self, chance: random.Random | None) -> Played | None:
         """Return one play, without `chance` that of the expected times; None if it does not come to an end."""
-        play = _Play(self._now_ms, Times(self._paces, self._known, chance))
+        play = _Play(self._now_ms, Times(self._paces, self._known_paces, chance))
         try:
             return self._to_the_end(play)
         finally:
@@ -192,7 +192,7 @@ class Course:
             if record.state not in _HOLDING_SLOT or record.device is None:
                 continue
             attempt, tool = constellation.attempt(task, record.attempt), constellation.specs[task].tool or ""
-            play.begun[task] = attempt.device, attempt.leased_ms
+            play.begins[task] = attempt.device, attempt.leased_ms
             if attempt.device in self._off:
                 settings = self._shard.settings
                 absent_ms = play.now_ms + settings.ttl_ms + settings.grace_ms
@@ -244,11 +244,11 @@ class Course:
                 put(shard, constellation, "task", moment.task, ready)
                 return _PLACE_AGAIN
             case _Ends():
-                device, begin_ms = play.begun.pop(moment.at.task)
+                device, begin_ms = play.begins.pop(moment.at.task)
                 timed, group = moment.tool not in self._without_figure, constellation.specs[moment.at.task].group
                 play.placed.append(Placed(moment.at.task, device, begin_ms, play.now_ms, timed, group))
-                given = play.times.given_bytes(moment.tool, device)
-                frame = ResultFrame(at=moment.at, bytes=given, outcome=Outcome.OK, report=1, value="null")
+                size = play.times.given_bytes(moment.tool, device)
+                frame = ResultFrame(at=moment.at, bytes=size, outcome=Outcome.OK, report=1, value="null")
                 return ResultReported(id="play", by=f"device:{device}", device=device, frame=frame)
 
     def _step(self, play: _Play, item: AnyInput) -> bool:
@@ -266,7 +266,7 @@ class Course:
                     if not expects_ms:
                         return False
                     takes_ms = play.times.takes_ms(effect.tool, effect.device, expects_ms)
-                play.begun[effect.at.task] = effect.device, play.now_ms
+                play.begins[effect.at.task] = effect.device, play.now_ms
                 play.at(play.now_ms + takes_ms, _Ends(effect.at, effect.device, effect.tool))
         return True
 
@@ -304,47 +304,47 @@ def _fleet_of(state: Shard, change: Change, paces: dict[str, Pace]) -> dict[str,
         copy_device(source, devices, offers, paces)
     for device in change.without:
         devices[device] = replace(devices[device], link=DeviceLink.OFFLINE)
-    found: dict[str, Record] = {f"device/{key}": device for key, device in devices.items()}
-    found |= {f"offer/{key}": harmless(offer) for key, offer in offers.items()}
-    found |= {f"pace/{key}": row for key, row in paces.items()}
-    found |= {f"health/{key}": row for key, row in state.fleet.health.items()}
-    return found
+    records: dict[str, Record] = {f"device/{key}": device for key, device in devices.items()}
+    records |= {f"offer/{key}": harmless(offer) for key, offer in offers.items()}
+    records |= {f"pace/{key}": row for key, row in paces.items()}
+    records |= {f"health/{key}": row for key, row in state.fleet.health.items()}
+    return records
 
 
-def _held_by_others(held: Sequence[Held], devices: Mapping[str, Device]) -> dict[str, Record]:
+def _held_by_others(occupied: Sequence[Held], devices: Mapping[str, Device]) -> dict[str, Record]:
     author, pure = "person:others", Repeatability.PURE
-    found: dict[str, Record] = {
+    records: dict[str, Record] = {
         "head": Head(author=author, created_ms=0, id=OTHERS, name="", state=ConstellationState.ACTIVE)
     }
-    for number, one in enumerate(held):
+    for number, one in enumerate(occupied):
         if one.device not in devices:
             continue
         task = f"t{number}"
-        found[f"spec/{task}"] = TaskSpec(id=task, changed_in=1, tool="")
-        found[f"attempt/{task}/1"] = Attempt(
+        records[f"spec/{task}"] = TaskSpec(id=task, changed_in=1, tool="")
+        records[f"attempt/{task}/1"] = Attempt(
             device=one.device, expects_ms=one.expects_ms, incarnation=1, leased_ms=one.leased_ms, repeatability=pure
         )
-        found[f"task/{task}"] = TaskRecord(
+        records[f"task/{task}"] = TaskRecord(
             attempt=1, device=one.device, since_ms=one.leased_ms, started=1, state=TaskState.RUNNING
         )
-    return found
+    return records
 
 
 def _simple(constellation: Constellation) -> dict[str, Record]:
     """Return the records of a constellation without the parts that need real results, people or a model."""
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for kind, table in constellation.tables.items():
         if kind not in ("draft", "rule", "question", "job"):
-            found |= {full_key(kind, key): record for key, record in table.items()}
+            records |= {full_key(kind, key): record for key, record in table.items()}
     head = constellation.head
     policy = Policy(approval=Approval.NEVER, partial=head.policy.partial, priority=head.policy.priority)
-    found["head"] = replace(head, attention=[], budget=None, policy=policy)
+    records["head"] = replace(head, attention=[], budget=None, policy=policy)
     for key, spec in constellation.specs.items():
-        found[f"spec/{key}"] = replace(
+        records[f"spec/{key}"] = replace(
             spec, checks=[], judge=None, secrets=[], undo=None, verify=None, reuse=None, stop_when=None
         )
     for key, record in constellation.tasks.items():
         if record.hedge > record.attempt:
-            found.pop(f"attempt/{key}/{record.hedge}", None)
-            found[f"task/{key}"] = replace(record, hedge=0)
-    return found
+            records.pop(f"attempt/{key}/{record.hedge}", None)
+            records[f"task/{key}"] = replace(record, hedge=0)
+    return records

@@ -86,8 +86,8 @@ def _spreads_of(groups: Mapping[_Group, list[Pace]]) -> dict[str, Spread]:
             calls[tool] = calls.get(tool, 0) + row.count - 1
     assumed = SPREAD_CALLS * SPREAD_UNKNOWN**2
     return {
-        tool: Spread(sqrt((found + assumed) / (calls[tool] + SPREAD_CALLS)), calls[tool] + SPREAD_CALLS)
-        for tool, found in squares.items()
+        tool: Spread(sqrt((square + assumed) / (calls[tool] + SPREAD_CALLS)), calls[tool] + SPREAD_CALLS)
+        for tool, square in squares.items()
     }
 
 
@@ -98,14 +98,14 @@ def _chance_of(row: Pace, spreads: Mapping[str, Spread]) -> float:
 
 def _apart(groups: Mapping[_Group, list[Pace]], spreads: Mapping[str, Spread]) -> float:
     """Return the variance of true paces between devices: that of their means, without what chance makes of it."""
-    found, devices = DEVICE_UNKNOWN**2, 1
+    variance, devices = DEVICE_UNKNOWN**2, 1
     for rows in groups.values():
         means = [row.logs / row.count for row in rows]
         middle = sum(means) / len(means)
         chance = sum(_chance_of(row, spreads) for row in rows) / len(rows)
-        found += sum((mean - middle) ** 2 for mean in means) - (len(rows) - 1) * chance
+        variance += sum((mean - middle) ** 2 for mean in means) - (len(rows) - 1) * chance
         devices += len(rows) - 1
-    return max(0.0, found / devices)
+    return max(0.0, variance / devices)
 
 
 def _middle_of(rows: list[Pace], spreads: Mapping[str, Spread], apart: float) -> tuple[float, float]:

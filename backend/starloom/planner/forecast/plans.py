@@ -118,13 +118,13 @@ def forecast(
         return None
     stage = _Stage(fleet, change or Change(), seed or plan.hash, unknown)
     played = _simple(plan)
-    found: list[int] = []
+    times_ms: list[int] = []
     for number in range(plays):
         took_ms = stage.play(played, number)
         if took_ms is None:
             return None
-        found.append(took_ms)
-    return Forecast(tuple(sorted(found)))
+        times_ms.append(took_ms)
+    return Forecast(tuple(sorted(times_ms)))
 
 
 def unknown_tools(plan: LoweredPlan, paces: Mapping[str, Pace]) -> list[str]:
@@ -178,14 +178,14 @@ class _Stage:
         entities |= {f"offer/{key}": harmless(offer) for key, offer in offers.items() if key in devices}
         entities |= {f"pace/{key}": row for key, row in self._paces.items()}
         load(self._shard, FLEET, 0, dict(entities))
-        self._known = known_of(fleet.paces.values(), self._paces.values())
+        self._known_paces = known_of(fleet.paces.values(), self._paces.values())
         self._seed = seed
         self._now_ms = 1
 
     def play(self, plan: LoweredPlan, number: int) -> int | None:
         """Return the makespan of one play; None if the plan does not end well."""
         chance = random.Random(f"{self._seed} {number}")  # noqa: S311 - a play must be the same again
-        times = Times(self._paces, self._known, chance)
+        times = Times(self._paces, self._known_paces, chance)
         name, begin_ms = f"play-{number}", self._now_ms
         running: list[tuple[int, int, SendDispatch, int]] = []
         order = 0
@@ -207,8 +207,8 @@ class _Stage:
                 item = TimerFired(id=name, by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
                 continue
             self._now_ms, _order, dispatch, _took_ms = heappop(running)
-            given = times.given_bytes(dispatch.tool, dispatch.device)
-            frame = ResultFrame(at=dispatch.at, bytes=given, outcome=Outcome.OK, report=1, value="null")
+            size = times.given_bytes(dispatch.tool, dispatch.device)
+            frame = ResultFrame(at=dispatch.at, bytes=size, outcome=Outcome.OK, report=1, value="null")
             item = ResultReported(id=name, by=f"device:{dispatch.device}", device=dispatch.device, frame=frame)
         shard = self._shard
         constellation = shard.constellations.pop(name, None)
@@ -222,12 +222,12 @@ class _Stage:
         work = Work(self._shard)
         step(work, replace(item, at_ms=self._now_ms))
         self._shard.journal.clear()
-        found = []
+        dispatches = []
         for effect in work.orders:
             if isinstance(effect, SendDispatch):
                 constellation = self._shard.constellations[effect.at.constellation]
-                found.append((effect, constellation.attempt(effect.at.task, effect.at.attempt).expects_ms))
-        return found
+                dispatches.append((effect, constellation.attempt(effect.at.task, effect.at.attempt).expects_ms))
+        return dispatches
 
 
 def judged_again_ms(shard: Shard, now_ms: int) -> int:
@@ -281,19 +281,19 @@ def what_if(
         "within_ms": within_ms,
         "now": _course(now, within_ms, left_out),
         "then": _course(then, within_ms, left_out),
-        "said": _said(plan, fleet, now, then, words, long=plays == 0) + lacking,
+        "said": _sentence(plan, fleet, now, then, words, long=plays == 0) + lacking,
     }
 
 
 def expected_time(plan: LoweredPlan, fleet: FleetSnapshot) -> tuple[Estimate | None, str]:
     """Return the estimate of a preview, and a sentence: why there is none, or which tasks are not in it."""
     plays = plays_for(len(plan.specs), STEPS_OF_PREVIEW)
-    found = forecast(plan, fleet, plays=plays, partly=True)
-    if found is None:
+    outlook = forecast(plan, fleet, plays=plays, partly=True)
+    if outlook is None:
         return None, _silence(plan, fleet, long=plays == 0)
     unknown = unknown_tools(plan, fleet.paces)
     left_out = [spec.id for spec in plan.specs if spec.tool in unknown]
-    estimate: Estimate = {"expected_ms": found.expected_ms, "low_ms": found.low_ms, "high_ms": found.high_ms}
+    estimate: Estimate = {"expected_ms": outlook.expected_ms, "low_ms": outlook.low_ms, "high_ms": outlook.high_ms}
     return estimate, left_out_words(left_out).strip()
 
 
@@ -314,9 +314,9 @@ def no_work_of(devices: Iterable[Device]) -> str:
         for device in devices
         if device.link is DeviceLink.ONLINE and (words := no_work_words(device.condition))
     ]
-    told = "".join(f" {name} takes no new work, because {words}." for name, words in refusing[:DEVICES_NAMED_MOST])
+    sentences = "".join(f" {name} takes no new work, because {words}." for name, words in refusing[:DEVICES_NAMED_MOST])
     more = len(refusing) - DEVICES_NAMED_MOST
-    return told + (f" {more} more devices take none." if more > 0 else "")
+    return sentences + (f" {more} more devices take none." if more > 0 else "")
 
 
 def left_out_words(tasks: Sequence[str]) -> str:
@@ -327,24 +327,24 @@ def left_out_words(tasks: Sequence[str]) -> str:
     return f" Not in it: {listed(tasks, 'task')}, {whose} ran too seldom for a figure; three calls are enough."
 
 
-def _course(found: Forecast | None, within_ms: int | None, left_out: list[str]) -> Course | None:
-    if found is None:
+def _course(outlook: Forecast | None, within_ms: int | None, left_out: list[str]) -> Course | None:
+    if outlook is None:
         return None
     # A time that lacks some tasks has no chance that could be told.
-    chance = round(found.chance(within_ms), 3) if within_ms is not None and not left_out else None
+    chance = round(outlook.chance(within_ms), 3) if within_ms is not None and not left_out else None
     course: Course = {
-        "expected_ms": found.expected_ms,
-        "low_ms": found.low_ms,
-        "high_ms": found.high_ms,
+        "expected_ms": outlook.expected_ms,
+        "low_ms": outlook.low_ms,
+        "high_ms": outlook.high_ms,
         "chance": chance,
-        "plays": len(found.plays_ms),
+        "plays": len(outlook.plays_ms),
     }
     if left_out:
         course["left_out"] = left_out[:NAMED_MOST]
     return course
 
 
-def _said(
+def _sentence(
     plan: LoweredPlan,
     fleet: FleetSnapshot,
     now: Forecast | None,
@@ -365,7 +365,7 @@ def _said(
 
 def listed(names: Sequence[str], noun: str = "tool") -> str:
     """Return names in a sentence; beyond the most that are named, how many more of the noun there are."""
-    shown = list(names[:TOOLS_NAMED_MOST])
+    names_shown = list(names[:TOOLS_NAMED_MOST])
     if len(names) > TOOLS_NAMED_MOST:
-        return f"{', '.join(shown)} and {len(names) - TOOLS_NAMED_MOST} more {noun}s"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+        return f"{', '.join(names_shown)} and {len(names) - TOOLS_NAMED_MOST} more {noun}s"
+    return " and ".join(filter(None, (", ".join(names_shown[:-1]), names_shown[-1])))

@@ -159,7 +159,7 @@ def foresee(
     now_ms: int,
     *,
     change: Change = NO_CHANGE,
-    held: Sequence[Held] = (),
+    occupied: Sequence[Held] = (),
     steps: int = STEPS_MOST,
     counted: Callable[[int], object] = lambda _steps: None,
 ) -> Foreseen | str:
@@ -168,23 +168,23 @@ def foresee(
     if why:
         return why
     without_figure = unknown_among(_open_tools(state.constellations[name]), state.fleet.paces)
-    course = Course(state, name, now_ms, change, held, without_figure)
+    course = Course(state, name, now_ms, change, occupied, without_figure)
     if course.lost:
         return f"{listed(course.lost)} runs there and may not be repeated, so a person would have to decide."
     if course.open > OPEN_MOST:
         return f"{course.open:,} tasks are open, more than can be played, so there is no expected end."
     expected = course.play(None)
     plays = min(PLAYS_MOST, steps // max(1, course.open))
-    found: list[int] = []
+    times_ms: list[int] = []
     for number in range(plays if expected is not None and plays >= PLAYS_LEAST else 0):
         # The same numbers on both fleets, so that their difference is that of the change.
         played = course.play(random.Random(f"{name} {number}"))  # noqa: S311 - a play must be the same again
         if played is not None:
-            found.append(max(1, played.end_ms - now_ms))
+            times_ms.append(max(1, played.end_ms - now_ms))
     counted(course.steps)
-    if expected is None or (plays >= PLAYS_LEAST and len(found) < plays):
+    if expected is None or (plays >= PLAYS_LEAST and len(times_ms) < plays):
         return _none_takes_all(state, name)
-    return Foreseen(now_ms, expected, Forecast(tuple(sorted(found))) if found else None)
+    return Foreseen(now_ms, expected, Forecast(tuple(sorted(times_ms))) if times_ms else None)
 
 
 def _none_takes_all(state: Shard, name: str) -> str:
@@ -201,14 +201,14 @@ class RunAsked:
     """A question about the rest of a run: its records after event `seq`, the change, and the edit to be judged.
 
     `words` name the change and are empty without one; `by_ms` is the moment of the chance, in place of the
-    deadline; `held` are the slots that others hold.
+    deadline; `occupied` are the slots that others hold.
     """
 
     name: str
     seq: int
     now_ms: int
     entities: Mapping[str, bytes]
-    held: Sequence[Held] = ()
+    occupied: Sequence[Held] = ()
     change: Change = NO_CHANGE
     edit: EditProposed | None = None
     words: str = ""
@@ -225,48 +225,52 @@ class EditRefused(Exception):
 
 
 def run_forecast(
-    asked: RunAsked, fleet: FleetSnapshot, counted: Callable[[int], object] = lambda _steps: None
+    question: RunAsked, fleet: FleetSnapshot, counted: Callable[[int], object] = lambda _steps: None
 ) -> RunWhatIf:
     """Answer a question about the rest of a run, on states of its own.
 
     Raises:
         EditRefused: the edit would be.
     """
-    state = _state_of(asked, fleet)
-    constellation = state.constellations[asked.name]
-    now = foresee(state, asked.name, asked.now_ms, held=asked.held, steps=asked.steps, counted=counted)
+    state = _state_of(question, fleet)
+    constellation = state.constellations[question.name]
+    now = foresee(
+        state, question.name, question.now_ms, occupied=question.occupied, steps=question.steps, counted=counted
+    )
     then: Foreseen | str | None = None
-    if asked.words:
+    if question.words:
         changed = state
-        if asked.edit is not None:
-            changed = _state_of(asked, fleet)
-            faults = edited(changed, asked.edit)
+        if question.edit is not None:
+            changed = _state_of(question, fleet)
+            faults = edited(changed, question.edit)
             if faults:
                 raise EditRefused(faults)
         then = foresee(
             changed,
-            asked.name,
-            asked.now_ms,
-            change=asked.change,
-            held=asked.held,
-            steps=asked.steps,
+            question.name,
+            question.now_ms,
+            change=question.change,
+            occupied=question.occupied,
+            steps=question.steps,
             counted=counted,
         )
-    found = answer_of(constellation, asked.seq, asked.now_ms, now, then, words=asked.words, by_ms=asked.by_ms)
+    answer = answer_of(
+        constellation, question.seq, question.now_ms, now, then, words=question.words, by_ms=question.by_ms
+    )
     chance = budgets.of_run(constellation, fleet.spendings)
     if chance is not None and constellation.head.state not in FINAL_CONSTELLATION_STATES:
-        found["budget"] = chance
-    return found
+        answer["budget"] = chance
+    return answer
 
 
-def _state_of(asked: RunAsked, fleet: FleetSnapshot) -> Shard:
+def _state_of(question: RunAsked, fleet: FleetSnapshot) -> Shard:
     state = Shard()
-    found: dict[str, Record] = {f"device/{key}": device for key, device in fleet.records.items()}
-    found |= {f"offer/{key}": offer for key, offer in fleet.offers.items()}
-    found |= {f"pace/{key}": row for key, row in fleet.paces.items()}
-    load(state, FLEET, 0, found)
+    records: dict[str, Record] = {f"device/{key}": device for key, device in fleet.records.items()}
+    records |= {f"offer/{key}": offer for key, offer in fleet.offers.items()}
+    records |= {f"pace/{key}": row for key, row in fleet.paces.items()}
+    load(state, FLEET, 0, records)
     load(state, ACCESS, 0, {f"secret/{key}": secret for key, secret in fleet.secrets.items()})
-    load(state, asked.name, asked.seq, {key: decode_entity(key, raw) for key, raw in asked.entities.items()})
+    load(state, question.name, question.seq, {key: decode_entity(key, raw) for key, raw in question.entities.items()})
     return state
 
 
@@ -305,37 +309,37 @@ def answer_of(
         "by_ms": by_ms,
         "now": _course(now, by_ms),
         "then": None if then is None else _course(then, by_ms),
-        "said": _said(now, then, words) + _budget_words(constellation, now),
+        "said": _sentence(now, then, words) + _budget_words(constellation, now),
         "stands_ms": 0,
     }
 
 
-def _course(found: Foreseen | str, by_ms: int | None) -> RunCourse | None:
-    if isinstance(found, str):
+def _course(outlook: Foreseen | str, by_ms: int | None) -> RunCourse | None:
+    if isinstance(outlook, str):
         return None
-    chance = found.chance(by_ms) if by_ms is not None else None
-    timed = [one for one in found.expected.tasks if one.timed]
+    chance = outlook.chance(by_ms) if by_ms is not None else None
+    timed = [one for one in outlook.expected.tasks if one.timed]
     placed = sorted(timed, key=lambda one: (one.begin_ms, one.task))
     tasks: list[ExpectedTask] = [
         {"task": one.task, "device": one.device, "begin_ms": one.begin_ms, "end_ms": one.end_ms}
         for one in placed[:TASKS_SHOWN_MOST]
     ]
-    left = found.left
+    left = outlook.left
     course: RunCourse = {
-        "end_ms": found.end_ms,
-        "low_ms": found.at_ms + left.low_ms if left is not None else None,
-        "high_ms": found.at_ms + left.high_ms if left is not None else None,
+        "end_ms": outlook.end_ms,
+        "low_ms": outlook.at_ms + left.low_ms if left is not None else None,
+        "high_ms": outlook.at_ms + left.high_ms if left is not None else None,
         "chance": None if chance is None else round(chance, 3),
         "plays": len(left.plays_ms) if left is not None else 0,
         "tasks": tasks,
         "more": max(0, len(placed) - TASKS_SHOWN_MOST),
     }
-    if left_out := found.left_out:
+    if left_out := outlook.left_out:
         course["left_out"] = left_out[:NAMED_MOST]
     return course
 
 
-def _said(now: Foreseen | str, then: Foreseen | str | None, words: str) -> str:
+def _sentence(now: Foreseen | str, then: Foreseen | str | None, words: str) -> str:
     if isinstance(now, str):
         return now
     if then is None:

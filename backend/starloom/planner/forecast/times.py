@@ -22,16 +22,16 @@ LATE_PART: Final = 8
 class Times:
     """The times of one play. Without `chance` each call takes exactly the time that is most likely."""
 
-    def __init__(self, paces: Mapping[str, Pace], known: Known, chance: random.Random | None = None) -> None:
+    def __init__(self, paces: Mapping[str, Pace], known_paces: Known, chance: random.Random | None = None) -> None:
         self._paces = paces
-        self._known = known
+        self._known_paces = known_paces
         self._chance = chance
         self._errors: dict[tuple[str, str], float] = {}
         self._deviations: dict[str, float] = {}
 
     def takes_ms(self, tool: str, device: str, expects_ms: int) -> int:
         """Return a time: the expected one, off by what is not known of the pace, and by the chance of one call."""
-        sure, chance = self._known.sureness(tool, device), self._chance
+        sure, chance = self._known_paces.sureness(tool, device), self._chance
         if chance is None:
             return _scaled(expects_ms, sure.middle)
         at = tool, device
@@ -44,21 +44,21 @@ class Times:
 
         That a call is late also tells something of its pace, which the calls after it in this play share.
         """
-        sure, chance = self._known.sureness(tool, device), self._chance
+        sure, chance = self._known_paces.sureness(tool, device), self._chance
         likely_ms = _scaled(expects_ms, sure.middle)
         late_ms = max(1, gone_ms - likely_ms, likely_ms // LATE_PART)
         if chance is None:
             return likely_ms - gone_ms if likely_ms > gone_ms else late_ms
         spread = self._deviation(tool, chance)
-        known = self._errors.get((tool, device))
+        error = self._errors.get((tool, device))
         # Off by both, unless an earlier call of this play has drawn the one that they share.
-        middle, whole = (sure.middle, sqrt(spread**2 + sure.unknown**2)) if known is None else (known, spread)
+        middle, whole = (sure.middle, sqrt(spread**2 + sure.unknown**2)) if error is None else (error, spread)
         least = (log2(max(1, gone_ms) / max(1, expects_ms)) * OCTAVE - middle) / whole
         above = _NORMAL.cdf(-least)
         if above < _SURE:
             return late_ms
         drawn = -_NORMAL.inv_cdf(min(1 - _SURE, above * (1 - chance.random())))
-        if known is None:
+        if error is None:
             share = (sure.unknown / whole) ** 2
             shared = chance.gauss(0, sure.unknown * spread / whole)
             self._errors[tool, device] = sure.middle + whole * drawn * share + shared
@@ -66,12 +66,12 @@ class Times:
 
     def _deviation(self, tool: str, chance: random.Random) -> float:
         """Return the deviation of single calls in this play: few calls may have been alike by chance."""
-        found = self._deviations.get(tool)
-        if found is None:
-            spread = self._known.spread(tool)
+        deviation = self._deviations.get(tool)
+        if deviation is None:
+            spread = self._known_paces.spread(tool)
             drawn = chance.gammavariate(spread.calls / 2, 2.0)
-            found = self._deviations[tool] = spread.deviation * sqrt(spread.calls / drawn)
-        return found
+            deviation = self._deviations[tool] = spread.deviation * sqrt(spread.calls / drawn)
+        return deviation
 
     def given_bytes(self, tool: str, device: str) -> int:
         """Return the bytes that a call gives."""

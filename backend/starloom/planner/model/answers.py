@@ -1,7 +1,8 @@
 """The answers of a model at each stage, as JSON Schema: the same schema that both wires declare.
 
 Precise enough for a server that decodes by it to write a valid plan, and never narrower than the plan language: the
-meaning of a value is judged by the same checks as any other plan.
+meaning of a value is judged by the same checks as any other plan. The plan language's own models are in
+`starloom_protocol.plan`; `tests/planner/model/test_answers.py` holds both to the same plans.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ _OP: Final[Schema] = {"type": "string", "enum": list(Op)}
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     """Return a closed object; a name that ends in `_` is a keyword of Python."""
-    named = {name.removesuffix("_"): schema for name, schema in properties.items()}
-    return {"type": "object", "properties": named, "required": list(required), "additionalProperties": False}
+    fields = {name.removesuffix("_"): schema for name, schema in properties.items()}
+    return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
 
 
 def _kind(stage: Stage) -> Schema:

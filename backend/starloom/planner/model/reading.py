@@ -179,44 +179,44 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    if "starloom" in found or "tasks" in found:
-        return Wished(found)
-    if "holds" in found:
-        return _verdict_in(found)
+    answer = _object_in(without_thoughts(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    if "starloom" in answer or "tasks" in answer:
+        return Wished(answer)
+    if "holds" in answer:
+        return _verdict_in(answer)
     # Small models leave the kind out where `plan` says it.
-    kind = found.get("kind", AnswerKind.PLAN if isinstance(found.get("plan"), dict) else None)
+    kind = answer.get("kind", AnswerKind.PLAN if isinstance(answer.get("plan"), dict) else None)
     if kind == AnswerKind.PLAN:
-        plan = found.get("plan")
+        plan = answer.get("plan")
         return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")
     if kind == AnswerKind.RECIPE:
-        name, params = found.get("recipe"), found.get("params", {})
+        name, params = answer.get("recipe"), answer.get("params", {})
         if isinstance(name, str) and isinstance(params, dict):
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
     if kind == AnswerKind.MORE_TOOLS:
-        words = found.get("words")
-        wanted = short(words) if isinstance(words, str) else ""
-        return MoreTools(wanted) if wanted else _unreadable("an answer of kind more_tools needs `words`")
+        words = answer.get("words")
+        query = short(words) if isinstance(words, str) else ""
+        return MoreTools(query) if query else _unreadable("an answer of kind more_tools needs `words`")
     if kind == AnswerKind.LOOK:
-        return _look_in(found)
-    text = found.get("text")
+        return _look_in(answer)
+    text = answer.get("text")
     if kind in (AnswerKind.NO_CHANGE, AnswerKind.ACCEPT):
         return Unchanged()
     if kind == AnswerKind.GIVE_UP:
-        because = found.get("because", text)
+        because = answer.get("because", text)
         if not isinstance(because, str) or not short(because):
             return _unreadable("an answer of kind give_up needs `because`")
         return GaveUp(short(because))
     if kind == AnswerKind.EDIT:
-        operations = found.get("operations")
+        operations = answer.get("operations")
         if not isinstance(operations, list) or not operations:
             return _unreadable("an answer of kind edit needs `operations`, a list")
         return Changed(operations, short(text) if isinstance(text, str) else "")
     if kind == AnswerKind.ANSWER:
-        cites = found.get("cites", [])
+        cites = answer.get("cites", [])
         if not isinstance(text, str) or not text.strip() or not isinstance(cites, list):
             return _unreadable("an answer of kind answer needs `text`, and `cites`, a list")
         # A model's text may hold signs that steer a terminal; ends of lines are kept, since a list has them.
@@ -225,8 +225,8 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
         if kind == AnswerKind.QUESTION:
-            return _question(short(text), found)
-        return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
+            return _question(short(text), answer)
+        return Declined(short(text), _needs(answer.get("needs")), answer.get("withdrawn") is True)
     return _unreadable(form)
 
 
@@ -234,12 +234,12 @@ def read_choice(reply: Reply) -> Chosen | Fault:
     """Return the choice that a reply holds; the model must mend a fault. An object with another field is none."""
     if reply.refused or reply.cut:
         return _unreadable("your answer was cut off or refused; name one result, or none")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    choice, because = found.get("choice"), found.get("because")
+    answer = _object_in(without_thoughts(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    choice, because = answer.get("choice"), answer.get("because")
     usable = isinstance(choice, str) and isinstance(because, str) and bool(short(because))
-    if not usable or set(found) != {"choice", "because"}:
+    if not usable or set(answer) != {"choice", "because"}:
         return _unreadable("a choice has the fields choice and because, two texts, and no other")
     return Chosen(str(choice), short(str(because)))
 
@@ -256,55 +256,55 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
         return GaveUp(short(reply.text) or "the model refused to answer")
     if reply.cut:
         return _unreadable("your answer was cut off at its length limit; write a shorter one")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    kind, note = found.get("kind"), found.get("note", "")
+    answer = _object_in(without_thoughts(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    kind, note = answer.get("kind"), answer.get("note", "")
     if not isinstance(note, str):
         return _unreadable("`note` is a text")
     if kind == AnswerKind.GIVE_UP:
-        because = found.get("because", note)
+        because = answer.get("because", note)
         usable = isinstance(because, str) and bool(short(because))
         return GaveUp(short(because)) if usable else _unreadable("an answer of kind give_up needs `because`")
     if tiered and kind == AnswerKind.HAND_OVER:
-        return _hand_over_in(found)
+        return _hand_over_in(answer)
     if kind not in (AnswerKind.STEP, AnswerKind.ANSWER):
         return _unreadable(f"`kind` must be step, answer{', hand_over' if tiered else ''} or give_up")
     try:
-        cites = msgspec.convert(found.get("cites") or [], list[Cite])
-        finds = msgspec.convert(found.get("finds") or [], tuple[FoundPart, ...])
+        cites = msgspec.convert(answer.get("cites") or [], list[Cite])
+        finds = msgspec.convert(answer.get("finds") or [], tuple[FoundPart, ...])
         if kind == AnswerKind.ANSWER:
-            if "value" not in found:
+            if "value" not in answer:
                 return _unreadable("an answer of kind answer needs `value`")
-            return Reached(found["value"], short(note), cites, finds)
-        listed = found.get("calls")
+            return Reached(answer["value"], short(note), cites, finds)
+        listed = answer.get("calls")
         if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
             return _unreadable("an answer of kind step needs `calls`, a list")
         calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
-        each_of = msgspec.convert(found["for_each"], EachOf) if found.get("for_each") is not None else None
+        each_of = msgspec.convert(answer["for_each"], EachOf) if answer.get("for_each") is not None else None
     except msgspec.ValidationError as error:
         reason = "a call has `device`, `tool` and `args`, a cite `task` and `pointer`, a finding `topic` too"
         return _unreadable(f"{reason}: {error}")
     return Stepped(calls, short(note), cites, finds, each_of)
 
 
-def _hand_over_in(found: dict[str, Any]) -> HandedOver | Fault:
-    to, because = found.get("to"), found.get("because")
+def _hand_over_in(answer: dict[str, Any]) -> HandedOver | Fault:
+    to, because = answer.get("to"), answer.get("because")
     if to not in TO or not isinstance(because, str) or not short(because):
         return _unreadable(f"an answer of kind hand_over needs `to`, which is {' or '.join(TO)}, and `because`")
     return HandedOver(to, short(because))
 
 
-def _question(text: str, found: dict[str, Any]) -> Asked | Fault:
+def _question(text: str, answer: dict[str, Any]) -> Asked | Fault:
     """Return a question with its choices; the usual answer is one of them."""
-    listed, usual = found.get("choices") or [], found.get("default") or ""
+    listed, usual = answer.get("choices") or [], answer.get("default") or ""
     if not isinstance(listed, list) or not isinstance(usual, str) or not all(isinstance(one, str) for one in listed):
         return _unreadable("`choices` of a question are texts, and `default` is one of them")
-    named = dict.fromkeys(line for one in [*listed, usual] if (line := short(one)))
-    if len(named) > CHOICES_MOST or any(len(one) > CHOICE_CHARS_MOST for one in named):
+    choices = dict.fromkeys(line for one in [*listed, usual] if (line := short(one)))
+    if len(choices) > CHOICES_MOST or any(len(one) > CHOICE_CHARS_MOST for one in choices):
         most = f"{CHOICES_MOST} choices of at most {CHOICE_CHARS_MOST} characters"
         return _unreadable(f"a question has at most {most}, `default` among them")
-    return Asked(text, tuple(named), short(usual))
+    return Asked(text, tuple(choices), short(usual))
 
 
 def _needs(value: Any) -> tuple[tuple[str, str], ...]:
@@ -314,19 +314,19 @@ def _needs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple((grant, device) for grant, device in pairs if isinstance(grant, str) and isinstance(device, str))
 
 
-def _verdict_in(found: dict[str, Any]) -> Judged | Fault:
+def _verdict_in(answer: dict[str, Any]) -> Judged | Fault:
     """Return a verdict; an object with another field, or with a word of its own, is none."""
-    holds, because, cites = found.get("holds"), found.get("because"), found.get("cites", [])
-    if holds not in ("yes", "no", "unclear") or set(found) - {"holds", "because", "cites"}:
+    holds, because, cites = answer.get("holds"), answer.get("because"), answer.get("cites", [])
+    if holds not in ("yes", "no", "unclear") or set(answer) - {"holds", "because", "cites"}:
         return _unreadable("a verdict has the fields holds (yes, no or unclear), because and cites, and no other")
     if not isinstance(because, str) or not short(because) or not isinstance(cites, list):
         return _unreadable("a verdict needs `because`, a text, and `cites`, a list")
     return Judged(holds, short(because), cites)
 
 
-def _look_in(found: dict[str, Any]) -> Looked | Fault:
+def _look_in(answer: dict[str, Any]) -> Looked | Fault:
     """Return the calls and reads of a look; what is not one of both is a fault with its place."""
-    listed, why = found.get("calls"), found.get("why", "")
+    listed, why = answer.get("calls"), answer.get("why", "")
     if not isinstance(listed, list) or not listed or not isinstance(why, str):
         return _unreadable("an answer of kind look needs `calls`, a list, and `why`, a text")
     calls: list[LookedCall] = []
@@ -344,7 +344,7 @@ def _look_in(found: dict[str, Any]) -> Looked | Fault:
     return Looked(calls, reads, short(why))
 
 
-def said(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """Return a text without the thinking before it, whose drafts are no answer."""
     if text.lstrip().startswith("{"):
         return text

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from starloom.planner.model.answers import OF_STAGE, AnswerKind, Stage
 from starloom.planner.model.port import Piece
-from starloom.planner.model.reading import said, short
+from starloom.planner.model.reading import short, without_thoughts
 from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.stream.sketches import (
     AFTER_MOST,
@@ -61,7 +61,7 @@ class SketchPad:
 
     def _begin(self) -> None:
         self._text: dict[str, list[str]] = {"call": [], "text": []}
-        self._kept = self._chars = self._thought_chars = self._tokens = 0
+        self._read_chars = self._chars = self._thought_chars = self._tokens = 0
 
     def hear(self, piece: Piece, now_ms: int) -> None:
         """Take a piece; the beginning of another reply voids what was there."""
@@ -75,10 +75,10 @@ class SketchPad:
             self._thought_chars += len(piece.text)
         else:
             self._chars += len(piece.text)
-            room = READ_CHARS_MOST - self._kept
+            room = READ_CHARS_MOST - self._read_chars
             if room > 0:
                 self._text[piece.part].append(piece.text[:room])
-                self._kept += min(room, len(piece.text))
+                self._read_chars += min(room, len(piece.text))
 
     def drawn(self) -> Sketch:
         """Return the sketch of what was heard so far, at most `SKETCH_BYTES_MOST` bytes of it."""
@@ -91,34 +91,34 @@ class SketchPad:
             tokens=self._tokens,
             worker=self._worker,
         )
-        made = sketch_of("".join(self._text["call"] or self._text["text"]), bare)
-        while len(msgspec.json.encode(made)) > SKETCH_BYTES_MOST:
-            fewer = made.tasks[: len(made.tasks) * 3 // 4]
-            made = replace(made, tasks=fewer, left_out=made.left_out + len(made.tasks) - len(fewer))
-        return made
+        sketch = sketch_of("".join(self._text["call"] or self._text["text"]), bare)
+        while len(msgspec.json.encode(sketch)) > SKETCH_BYTES_MOST:
+            fewer = sketch.tasks[: len(sketch.tasks) * 3 // 4]
+            sketch = replace(sketch, tasks=fewer, left_out=sketch.left_out + len(sketch.tasks) - len(fewer))
+        return sketch
 
 
 def sketch_of(text: str, bare: Sketch) -> Sketch:
     """Return a sketch with all that can be read in an unfinished answer."""
-    found = _object_in(said(text))
-    told = found.get("kind")
-    kind = told if isinstance(told, str) else ""
-    plan: Any = found if "tasks" in found or "starloom" in found else found.get("plan")
+    answer = _object_in(without_thoughts(text))
+    kind_field = answer.get("kind")
+    kind = kind_field if isinstance(kind_field, str) else ""
+    plan: Any = answer if "tasks" in answer or "starloom" in answer else answer.get("plan")
     if kind not in _KINDS:
         kind = "plan" if isinstance(plan, dict) else ""
-    made = replace(bare, kind=kind)
+    sketch = replace(bare, kind=kind)
     if kind == "plan":
-        return _plan(plan if isinstance(plan, dict) else {}, made)
+        return _plan(plan if isinstance(plan, dict) else {}, sketch)
     if kind == "answer":
         # Words may come letter by letter; of a plan, an id that is half written would be another id.
-        words = _object_in(said(text), "trailing-strings").get("text")
-        return replace(made, answer=_printable(words)[:ANSWER_CHARS_MOST])
-    words = _line(found.get(_WORDS.get(kind, "text")), TEXT_CHARS_MOST)
-    calls = found.get("calls") if kind == "look" else None
-    return replace(made, words=words, looks=list(_looks(calls)) if isinstance(calls, list) else [])
+        words = _object_in(without_thoughts(text), "trailing-strings").get("text")
+        return replace(sketch, answer=_printable(words)[:ANSWER_CHARS_MOST])
+    words = _line(answer.get(_WORDS.get(kind, "text")), TEXT_CHARS_MOST)
+    calls = answer.get("calls") if kind == "look" else None
+    return replace(sketch, words=words, looks=list(_look_calls(calls)) if isinstance(calls, list) else [])
 
 
-def _plan(plan: Json, made: Sketch) -> Sketch:
+def _plan(plan: Json, sketch: Sketch) -> Sketch:
     listed = plan.get("tasks")
     rows = listed if isinstance(listed, list) else []
     after = _dependencies(plan.get("dependencies"))
@@ -130,18 +130,20 @@ def _plan(plan: Json, made: Sketch) -> Sketch:
         if len(tasks) == TASKS_MOST:
             break
     left_out = min(max(len(rows) - len(tasks), 0), LEFT_OUT_MOST) if len(tasks) == TASKS_MOST else 0
-    return replace(made, left_out=left_out, tasks=list(tasks.values()), words=_line(plan.get("name"), TEXT_CHARS_MOST))
+    return replace(
+        sketch, left_out=left_out, tasks=list(tasks.values()), words=_line(plan.get("name"), TEXT_CHARS_MOST)
+    )
 
 
 def _task(identity: str, row: Json, after: Mapping[str, None]) -> SketchTask:
     inputs, each = row.get("inputs"), row.get("for_each")
     froms = [item.get("from") for item in inputs.values() if isinstance(item, dict)] if isinstance(inputs, dict) else []
     froms.append(each.get("from") if isinstance(each, dict) else None)
-    named = dict.fromkeys((*after, *(_id(name) for name in froms)))
-    named.pop("", None)
-    named.pop(identity, None)
+    sources = dict.fromkeys((*after, *(_id(name) for name in froms)))
+    sources.pop("", None)
+    sources.pop(identity, None)
     return SketchTask(
-        after=list(named)[:AFTER_MOST],
+        after=list(sources)[:AFTER_MOST],
         device=_device(row.get("device")),
         each=isinstance(each, dict),
         id=identity,
@@ -151,12 +153,12 @@ def _task(identity: str, row: Json, after: Mapping[str, None]) -> SketchTask:
 
 
 def _dependencies(value: object) -> dict[str, dict[str, None]]:
-    found: dict[str, dict[str, None]] = {}
+    after: dict[str, dict[str, None]] = {}
     for item in value if isinstance(value, list) else []:
         one, other = (_id(item.get("from")), _id(item.get("to"))) if isinstance(item, dict) else ("", "")
         if one and other:
-            found.setdefault(other, {})[one] = None
-    return found
+            after.setdefault(other, {})[one] = None
+    return after
 
 
 def _id(value: object) -> str:
@@ -169,11 +171,11 @@ def _device(value: object) -> str:
     if not isinstance(value, dict):
         return ""
     labels = value.get("labels")
-    named = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
-    return _line(value.get("name") or value.get("id")) or _line(", ".join(named[:4])) or _line(value.get("os"))
+    names = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    return _line(value.get("name") or value.get("id")) or _line(", ".join(names[:4])) or _line(value.get("os"))
 
 
-def _looks(calls: list[Any]) -> Iterator[SketchCall]:
+def _look_calls(calls: list[Any]) -> Iterator[SketchCall]:
     for call in calls[:CALLS_MOST]:
         if isinstance(call, dict) and isinstance(call.get("tool"), str):
             yield SketchCall(device=_line(call.get("device")), tool=_line(call["tool"]))
@@ -195,14 +197,14 @@ def _object_in(text: str, partial: _Partial = "on") -> dict[str, Any]:
     start, tries = text.find("{"), 0
     while start != -1 and tries < STARTS_MOST:
         tries += 1
-        found = _begun(text[start:], partial)
-        if isinstance(found, dict) and found:
-            return found
+        content = _unfinished(text[start:], partial)
+        if isinstance(content, dict) and content:
+            return content
         start = text.find("{", start + 1)
     return {}
 
 
-def _begun(text: str, partial: _Partial) -> object:
+def _unfinished(text: str, partial: _Partial) -> object:
     try:
         return from_json(text, allow_partial=partial)
     except ValueError:

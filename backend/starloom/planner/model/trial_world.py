@@ -126,10 +126,10 @@ def failed_plan() -> ReviewedPlan:
             args=canonical({"path": _WRONG_FOLDER}), changed_in=1, device=store, id=FAILED, tool="archive.pack"
         ),
     }
-    said = f"{_WRONG_FOLDER} does not exist; there is {RIGHT_FOLDER}"
+    message = f"{_WRONG_FOLDER} does not exist; there is {RIGHT_FOLDER}"
     attempt = Attempt(
         code=Code.TOOL_FAILED,
-        detail=said,
+        detail=message,
         device=f"d-{STORE}",
         ended_ms=_NOW_MS,
         incarnation=1,
@@ -166,8 +166,8 @@ def failed_plan() -> ReviewedPlan:
 
 def two_results() -> list[ResultSeen]:
     """Return the results of two searches, of which one found far more errors."""
-    found = {DESK: {"service": "print-room", "errors": 37}, STORE: {"service": BUSIEST, "errors": ERRORS}}
-    return [_result(f"errors-{name}", value, name) for name, value in found.items()]
+    values = {DESK: {"service": "print-room", "errors": 37}, STORE: {"service": BUSIEST, "errors": ERRORS}}
+    return [_result(f"errors-{name}", value, name) for name, value in values.items()]
 
 
 def results_of_a_vote() -> list[ResultSeen]:
@@ -203,14 +203,14 @@ def goal_begun(tiers: tuple[str, ...]) -> SeenGoal:
 
 def goal_with_a_result(tiers: tuple[str, ...]) -> SeenGoal:
     """Return the same goal after a step whose result has the answer."""
-    begun = goal_begun(tiers)
+    goal = goal_begun(tiers)
     args = canonical({"contains": "error"})
-    spec = TaskSpec(args=args, changed_in=2, device=begun.spec.device, group=GOAL, id=STEP, tool=SEARCH)
+    spec = TaskSpec(args=args, changed_in=2, device=goal.spec.device, group=GOAL, id=STEP, tool=SEARCH)
     record, attempt = _succeeded(STORE, {"errors_by_service": {BUSIEST: ERRORS, "print-room": 37}})
     turn = GoalTurn(at_ms=_NOW_MS, kind="step", note="to count the errors of each service", tasks=[STEP])
     return replace(
-        begun,
-        run=msgspec.structs.replace(begun.run, turns=[turn]),
+        goal,
+        run=msgspec.structs.replace(goal.run, turns=[turn]),
         specs={STEP: spec},
         records={STEP: record},
         attempts={f"{STEP}/1": attempt},

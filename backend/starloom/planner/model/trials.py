@@ -85,13 +85,13 @@ class Outcome:
 
 
 def _tool(plan: LoweredPlan) -> str:
-    found = _calls(plan, "process.list")
-    return "" if found and _only_on(found, DESK) else f"process.list on {DESK} and nowhere else"
+    calls = _calls(plan, "process.list")
+    return "" if calls and _only_on(calls, DESK) else f"process.list on {DESK} and nowhere else"
 
 
 def _device(plan: LoweredPlan) -> str:
-    found = _calls(plan, "disk.usage")
-    return "" if found and _only_on(found, STORE) else f"disk.usage on {STORE}, the machine with the label storage"
+    calls = _calls(plan, "disk.usage")
+    return "" if calls and _only_on(calls, STORE) else f"disk.usage on {STORE}, the machine with the label storage"
 
 
 def _order(plan: LoweredPlan) -> str:
@@ -134,8 +134,8 @@ PLANS: Final = (
 
 async def try_plan(model: Model, trial: PlanTrial) -> Outcome:
     """Have one plan made and judged."""
-    made = await _conversation(model, trial.words).plan()
-    return Outcome(trial.name, Stage.PLANNING, _judged(trial, made))
+    result = await _conversation(model, trial.words).plan()
+    return Outcome(trial.name, Stage.PLANNING, _judged(trial, result))
 
 
 async def try_review(model: Model) -> Outcome:
@@ -193,16 +193,20 @@ def _reached(turn: Turned) -> str:
 
 async def try_judge(model: Model) -> Outcome:
     """Have a claim judged that the results contradict."""
-    made = await JudgeTalk(model, _ANSWER_REQUEST, _WRONG_CLAIM, two_results()).judge()
-    missing = "" if made.holds == "no" else f"a no, in place of: {made.holds or made.because}"
+    judgement = await JudgeTalk(model, _ANSWER_REQUEST, _WRONG_CLAIM, two_results()).judge()
+    missing = "" if judgement.holds == "no" else f"a no, in place of: {judgement.holds or judgement.because}"
     return Outcome("a verdict on a wrong claim", Stage.JUDGING, missing)
 
 
 async def try_choice(model: Model) -> Outcome:
     """Have one of the results of a vote chosen; the other one asks to be chosen."""
-    made = await ChoiceTalk(model, _ANSWER_REQUEST, _CHOICE, results_of_a_vote()).choose()
-    chosen = made.cites[0].task if made.cites else ""
-    missing = "" if chosen == RIGHT_BALLOT else f"{RIGHT_BALLOT}, in place of: {chosen or made.holds or made.because}"
+    judgement = await ChoiceTalk(model, _ANSWER_REQUEST, _CHOICE, results_of_a_vote()).choose()
+    choice = judgement.cites[0].task if judgement.cites else ""
+    missing = (
+        ""
+        if choice == RIGHT_BALLOT
+        else f"{RIGHT_BALLOT}, in place of: {choice or judgement.holds or judgement.because}"
+    )
     return Outcome("a choice between the results of a vote", Stage.CHOOSING, missing)
 
 
@@ -239,7 +243,7 @@ def expected_bytes() -> dict[Stage, list[int]]:
 def uses(outcomes: list[Outcome]) -> dict[Stage, str]:
     """Return in words what the model can be used for, by stage."""
     by_stage = {stage: [item for item in outcomes if item.stage is stage] for stage in Stage}
-    return {stage: _use(stage, found) for stage, found in by_stage.items() if found}
+    return {stage: _use(stage, items) for stage, items in by_stage.items() if items}
 
 
 _NAMES: Final = {
@@ -286,20 +290,20 @@ def _conversation(model: Model, words: str) -> Conversation:
     return Conversation(model, words, {}, trial_fleet(), sharing=Sharing.NAMES)
 
 
-def _judged(trial: PlanTrial, made: Planned) -> str:
-    if isinstance(made, Withdrawn):
-        return made.fault.reason
-    if isinstance(made, Fault):
-        return made.reason
+def _judged(trial: PlanTrial, result: Planned) -> str:
+    if isinstance(result, Withdrawn):
+        return result.fault.reason
+    if isinstance(result, Fault):
+        return result.reason
     if trial.check is None:
-        return "" if isinstance(made, Asked) else "a question: the request names neither a service nor a device"
-    if isinstance(made, Asked):
-        return f"a plan, in place of the question: {made.text}"
-    if isinstance(made, Looked):
+        return "" if isinstance(result, Asked) else "a question: the request names neither a service nor a device"
+    if isinstance(result, Asked):
+        return f"a plan, in place of the question: {result.text}"
+    if isinstance(result, Looked):
         return "a plan, in place of a look"
-    if isinstance(made, Words):
+    if isinstance(result, Words):
         return "a plan, in place of an answer"
-    missing = trial.check(made)
+    missing = trial.check(result)
     return f"the plan is valid and lacks {missing}" if missing else ""
 
 
@@ -333,10 +337,10 @@ def _waits(plan: LoweredPlan, first: list[TaskSpec], then: list[TaskSpec], gate:
 
 def _only_on(specs: list[TaskSpec], name: str) -> bool:
     fleet = trial_fleet()
-    return all(_chosen(spec, fleet) == {name} for spec in specs)
+    return all(_devices_of(spec, fleet) == {name} for spec in specs)
 
 
-def _chosen(spec: TaskSpec, fleet: FleetSnapshot) -> set[str]:
+def _devices_of(spec: TaskSpec, fleet: FleetSnapshot) -> set[str]:
     """Return the devices that a task may run on; a group over devices runs on each that fits."""
     selector = spec.device or (spec.for_each.devices if spec.for_each is not None else None)
     devices = [(device.name, fleet.records[device.id], device.tools) for device in fleet.devices]

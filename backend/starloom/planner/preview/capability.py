@@ -63,17 +63,19 @@ class MissingGrant:
     task: str
 
 
-def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Sequence[str]) -> tuple[Candidate, ...]:
+def never_able(
+    fleet: Fleet, tool: str, candidates: Iterable[Candidate], devices: Sequence[str]
+) -> tuple[Candidate, ...]:
     """Return the candidates that cannot do this call: those of the chosen devices, or without a choice all of them.
 
     Without a choice the tuple is empty if only one device has the tool, whatever else that device lacks. A secret that
     a device may not receive is another fault.
     """
-    found = [item for item in looked if not chosen or item.device in chosen]
+    considered = [item for item in candidates if not devices or item.device in devices]
     unable = tuple(
-        item for item in found if item.reason is Reason.NO_CAPABLE_DEVICE and _cannot(fleet, item.device, tool)
+        item for item in considered if item.reason is Reason.NO_CAPABLE_DEVICE and _cannot(fleet, item.device, tool)
     )
-    return unable if chosen or len(unable) == len(found) else ()
+    return unable if devices or len(unable) == len(considered) else ()
 
 
 def can_begin(plan: LoweredPlan, fleet: FleetSnapshot) -> bool:
@@ -82,16 +84,16 @@ def can_begin(plan: LoweredPlan, fleet: FleetSnapshot) -> bool:
     Most plans are that plain, and a preview of each submission would cost more than its acceptance. Of tasks that make
     the same call on any device, one is looked at.
     """
-    taken: set[tuple[str | None, str]] = set()
+    calls: set[tuple[str | None, str]] = set()
     for spec in plan.specs:
         call = spec.tool, spec.args
         anywhere = spec.device is None and not (spec.inputs or spec.for_each or spec.family or spec.any_of)
-        if anywhere and call in taken:
+        if anywhere and call in calls:
             continue
         if not _can_begin(spec, fleet):
             return False
         if anywhere:
-            taken.add(call)
+            calls.add(call)
     return True
 
 
@@ -103,8 +105,8 @@ def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:
     if spec.device is None:
         return any(not misfit(spec, offer) for offer in fleet.able_now(spec.tool))
     name = spec.device.name or ""
-    named = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
-    return named is not None and named.can_now((spec.tool,)) and not misfit(spec, named.tools[spec.tool])
+    device = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
+    return device is not None and device.can_now((spec.tool,)) and not misfit(spec, device.tools[spec.tool])
 
 
 def _cannot(fleet: Fleet, device: str, tool: str) -> bool:
@@ -121,53 +123,57 @@ def misfit(spec: TaskSpec, offer: ToolOffer) -> str:
     A plan is read with all that any version of a tool takes; the device has one version.
     """
     takes = taken_by((offer.args,))
-    given = [*parse(spec.args), *(item.name for item in spec.inputs)]
-    told = [("takes no", takes.unknown(given)), ("needs", takes.missing(given))]
-    return " and ".join(f"{verb} {few([f'`{name}`' for name in names], _NAMED_MOST)}" for verb, names in told if names)
+    arguments = [*parse(spec.args), *(item.name for item in spec.inputs)]
+    faults = [("takes no", takes.unknown(arguments)), ("needs", takes.missing(arguments))]
+    return " and ".join(
+        f"{verb} {few([f'`{name}`' for name in arguments], _NAMED_MOST)}" for verb, arguments in faults if arguments
+    )
 
 
 def calls_after(operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[TaskSpec]:
     """Return the tasks that an edit adds, and those of `tasks` that it changes, as it leaves them."""
-    found: dict[str, TaskSpec] = {}
+    specs: dict[str, TaskSpec] = {}
     for one in operations:
         if isinstance(one, AddTask):
-            found[one.spec.id] = one.spec
-        elif isinstance(one, (UpdateTask, Reassign)) and (spec := found.get(one.id) or tasks.get(one.id)):
+            specs[one.spec.id] = one.spec
+        elif isinstance(one, (UpdateTask, Reassign)) and (spec := specs.get(one.id) or tasks.get(one.id)):
             changes = one.changes if isinstance(one, UpdateTask) else {"device": one.device}
             whole = msgspec.json.encode({**msgspec.to_builtins(spec), **changes})
             # The core names the field that is of another kind.
             with suppress(msgspec.ValidationError):
-                found[one.id] = msgspec.json.decode(whole, type=TaskSpec)
-    return list(found.values())
+                specs[one.id] = msgspec.json.decode(whole, type=TaskSpec)
+    return list(specs.values())
 
 
 def versions(fleet: Fleet, tool: str, devices: Iterable[str]) -> list[tuple[ToolOffer, list[str]]]:
     """Return the versions of a tool by their arguments, each with its devices: few, however many devices there are."""
-    found: dict[str, tuple[ToolOffer, list[str]]] = {}
+    by_args: dict[str, tuple[ToolOffer, list[str]]] = {}
     for device in devices:
         offer = fleet.tools.get(device, {}).get(tool)
         if offer is not None:
-            found.setdefault(offer.args, (offer, []))[1].append(device)
-    return [*found.values()]
+            by_args.setdefault(offer.args, (offer, []))[1].append(device)
+    return [*by_args.values()]
 
 
 def misfits(spec: TaskSpec, offered: Iterable[tuple[ToolOffer, list[str]]]) -> dict[str, str]:
     """Return the devices that would refuse the arguments of a call by their versions of its tool, with the reason."""
-    return {device: said for offer, devices in offered if (said := misfit(spec, offer)) for device in devices}
+    return {device: reason for offer, devices in offered if (reason := misfit(spec, offer)) for device in devices}
 
 
 def misfit_words(fleet: Fleet, spec: TaskSpec, refusing: Mapping[str, str]) -> str:
     """Return the sentence for devices that would refuse a call."""
-    told = few([f"{fleet.devices[name].name} ({spec.tool} there {why})" for name, why in refusing.items()], _NAMED_MOST)
-    return f"{spec.id} would be refused by {told}."
+    refusals = few(
+        [f"{fleet.devices[name].name} ({spec.tool} there {why})" for name, why in refusing.items()], _NAMED_MOST
+    )
+    return f"{spec.id} would be refused by {refusals}."
 
 
 def misfit_fault(fleet: Fleet, spec: TaskSpec, refusing: Mapping[str, str]) -> TaskFault:
     """Return the fault of a task whose call its devices would refuse: the plan changes, or the device."""
     tool = spec.tool or ""
     fitting = [name for name in able(fleet, tool, _ANY) if not misfit(spec, fleet.tools[name][tool])]
-    named = few([fleet.devices[name].name for name in fitting], _NAMED_MOST)
-    others = f"Name another device: {named}; or change" if fitting else "Change"
+    names = few([fleet.devices[name].name for name in fitting], _NAMED_MOST)
+    others = f"Name another device: {names}; or change" if fitting else "Change"
     way = f"{others} the arguments of {spec.id}, or update the agent there."
     return TaskFault(spec.id, misfit_words(fleet, spec, refusing), way, Code.UNKNOWN_FIELD)
 
@@ -178,22 +184,22 @@ def capability_fault(
     tool: str,
     unable: Sequence[Candidate],
     *,
-    chosen: bool,
+    is_chosen: bool,
     missing: Sequence[MissingGrant] = (),
 ) -> TaskFault:
     """Return the fault of a task whose devices cannot do its call; `missing` are the grants that would mend it."""
-    if not chosen:
+    if not is_chosen:
         return _ungranted(task, tool, missing) or _nowhere(fleet, task, tool, unable)
-    told = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in unable[:_NAMED_MOST])
+    reasons = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in unable[:_NAMED_MOST])
     left = len(unable) - _NAMED_MOST
     more = f"; and {left} more devices" if left > 0 else ""
     others = [fleet.devices[name].name for name in able(fleet, tool, _ANY)]
-    named = ", ".join(others[:_NAMED_MOST])
+    names = ", ".join(others[:_NAMED_MOST])
     here = "There" if len(unable) == 1 else "On these devices"
-    elsewhere = f"{named} can do it." if named else f"No other device can do {tool} now."
+    elsewhere = f"{names} can do it." if names else f"No other device can do {tool} now."
     out = ", ".join(fleet.devices[item.device].name for item in unable[:_NAMED_MOST])
-    way = f"Name another device: {named}." if named else f"Leave {out} out, or make {tool} possible there first."
-    reason = f"{task} can never begin: {told}{more}. {here} it would wait without end. {elsewhere}"
+    way = f"Name another device: {names}." if names else f"Leave {out} out, or make {tool} possible there first."
+    reason = f"{task} can never begin: {reasons}{more}. {here} it would wait without end. {elsewhere}"
     return TaskFault(task, reason, _picked(fleet, tool, unable) or way)
 
 
@@ -230,10 +236,10 @@ def _ungranted(task: str, tool: str, missing: Sequence[MissingGrant]) -> TaskFau
     """Return the fault of a task that waits for a grant, with the lines for each device; None if no grant mends it."""
     if not missing:
         return None
-    shown = missing[:_NAMED_MOST]
-    told = "; ".join(f"{item.device} has not granted {item.grant}" for item in shown)
-    reason = f"{task} waits: no device can do {tool} now: {told}."
-    ways = ", or ".join(dict.fromkeys(map(_typed_there, shown)))
+    grants = missing[:_NAMED_MOST]
+    reasons = "; ".join(f"{item.device} has not granted {item.grant}" for item in grants)
+    reason = f"{task} waits: no device can do {tool} now: {reasons}."
+    ways = ", or ".join(dict.fromkeys(map(_typed_there, grants)))
     return TaskFault(task, reason, f"{ways}. Then send the request again.")
 
 
@@ -246,10 +252,12 @@ def _typed_there(item: MissingGrant) -> str:
 def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:
     offering = [item for item in unable if tool in fleet.tools.get(item.device, {})]
     if offering:
-        told = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in offering[:_NAMED_MOST])
-        return TaskFault(task, f"{task} waits: no device can do {tool} now: {told}.", "Mend that on one of them first.")
-    known = {name for tools in fleet.tool_sets.different() for name in tools}
-    near = get_close_matches(tool, sorted(known), n=1, cutoff=0.8)
+        reasons = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in offering[:_NAMED_MOST])
+        return TaskFault(
+            task, f"{task} waits: no device can do {tool} now: {reasons}.", "Mend that on one of them first."
+        )
+    offered_tools = {name for tools in fleet.tool_sets.different() for name in tools}
+    near = get_close_matches(tool, sorted(offered_tools), n=1, cutoff=0.8)
     reason = f"{task} waits: no device offers {tool} now."
     if near:
         return TaskFault(task, f"{reason} Did you mean {near[0]}?", f"Write {near[0]} in the plan.")
@@ -262,13 +270,13 @@ def uncertain(plan: LoweredPlan) -> frozenset[str]:
     for dependency in plan.dependencies:
         following.setdefault(dependency.source, []).append(dependency.target)
     waiting = [one.target for one in plan.dependencies if one.gate not in _ORDINARY or one.condition is not None]
-    found: set[str] = set()
+    tasks: set[str] = set()
     while waiting:
         task = waiting.pop()
-        if task not in found:
-            found.add(task)
+        if task not in tasks:
+            tasks.add(task)
             waiting.extend(following.get(task, ()))
-    return frozenset(found)
+    return frozenset(tasks)
 
 
 def dispensable(plan: LoweredPlan) -> frozenset[str]:
@@ -280,6 +288,6 @@ def dispensable(plan: LoweredPlan) -> frozenset[str]:
 
 def skipped_words(fleet: Fleet, spec: TaskSpec, unable: Iterable[Candidate]) -> str:
     """Return the sentence for an optional task that no device of now can begin."""
-    told = few([f"{fleet.devices[item.device].name} {item.words}" for item in unable], _NAMED_MOST)
+    reasons = few([f"{fleet.devices[item.device].name} {item.words}" for item in unable], _NAMED_MOST)
     when = "" if unable_words(fleet, spec) else f" after {spec.timeouts.schedule_to_start_s} s"
-    return f"{spec.id} is optional and will be skipped{when}: {told}."
+    return f"{spec.id} is optional and will be skipped{when}: {reasons}."

@@ -37,25 +37,25 @@ def folder_warnings(
     """Yield a sentence for each device, given with the facts of its offer, that allows no folder of a path."""
     fact = _FACT_OF.get(offer.grant or "", "")
     args = parse(spec.args) if fact else None
-    wanted = _paths(args)
-    for device, facts in devices if wanted else ():
+    paths = _paths(args)
+    for device, facts in devices if paths else ():
         folders = facts.get(fact, "").splitlines()
-        outside = [path for path in wanted if folders and not _within(path, folders)]
+        outside = [path for path in paths if folders and not _within(path, folders)]
         if outside:
             allowed = _folder_to_allow(args, outside[0])
             line = on_device(f"starloom-agent grant {offer.grant} {quote(allowed)}", facts)
             way_out = f"To allow it, type there: {line}" if has_line(PurePosixPath(allowed)) else NO_LINE
-            named = few([*map(quoted, folders)], _TOLD_MOST)
+            folder_names = few([*map(quoted, folders)], _TOLD_MOST)
             yield (
                 f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
-                f"({named}), unless a link leads there. {way_out}"
+                f"({folder_names}), unless a link leads there. {way_out}"
             )
 
 
 def _paths(args: Any) -> list[str]:
     """Return the paths that are written out in full."""
-    given = [args.get(name) for name in _PATH_ARGUMENTS] if isinstance(args, dict) else []
-    flat = [item for value in given for item in (value if isinstance(value, list) else [value])]
+    values = [args.get(name) for name in _PATH_ARGUMENTS] if isinstance(args, dict) else []
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     return [
         posixpath.normpath(item)
         for item in flat
@@ -158,18 +158,18 @@ def asked_host(spec: TaskSpec) -> str | None:
     if any(item.name in names for item in spec.inputs):
         return ""
     args = parse(spec.args)
-    given = next((args[name] for name in names if args.get(name)), None) if isinstance(args, dict) else None
-    return _host(given) if given is not None else None
+    value = next((args[name] for name in names if args.get(name)), None) if isinstance(args, dict) else None
+    return _host(value) if value is not None else None
 
 
-def _host(given: Any) -> str:
-    if not isinstance(given, str) or "{{" in given:
+def _host(value: Any) -> str:
+    if not isinstance(value, str) or "{{" in value:
         return ""
     try:
-        found = urlsplit(given if "//" in given else f"//{given}").hostname
+        host = urlsplit(value if "//" in value else f"//{value}").hostname
     except ValueError:
         return ""
-    return (found or "").lower()
+    return (host or "").lower()
 
 
 def lacks_host(host: str, facts: Mapping[str, str]) -> bool:

@@ -40,7 +40,7 @@ class Placed:
     device: str | None
     why: str
     devices: list[str]
-    looked: list[Candidate]
+    candidates: list[Candidate]
     passed_over: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     demos: tuple[str, ...] = ()
@@ -54,21 +54,21 @@ class Places:
     def __init__(self, fleet: Fleet, most: int) -> None:
         self.fleet = fleet
         self.most = most
-        self._known: dict[tuple[object, ...], Placed] = {}
+        self._placed: dict[tuple[object, ...], Placed] = {}
 
     def of(self, spec: TaskSpec, over: ForEach | None, needs: Needs | None) -> Placed:
         """Return the place of a task, or of the group over devices that runs it."""
-        asked = over if over is not None else spec.device
+        target = over if over is not None else spec.device
         secrets = (needs.names, needs.recipe) if needs is not None else None
-        key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
-        found, tool = self._known.get(key), spec.tool or ""
-        if found is None:
+        key = (spec.tool, over is None, None if target is None else msgspec.json.encode(target), secrets)
+        placed, tool = self._placed.get(key), spec.tool or ""
+        if placed is None:
             group = over.devices if over is not None else None
-            found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
-            able = [] if group else [item.device for item in found.looked if is_capable(item)]
-            found = dataclass_replace(found, versions=versions(self.fleet, tool, able or found.devices))
-            self._known[key] = found
-        return found
+            placed = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
+            able = [] if group else [item.device for item in placed.candidates if is_capable(item)]
+            placed = dataclass_replace(placed, versions=versions(self.fleet, tool, able or placed.devices))
+            self._placed[key] = placed
+        return placed
 
 
 def chosen_way(spec: TaskSpec, over: ForEach | None, places: Places, needs: Needs | None) -> tuple[TaskSpec, Placed]:
@@ -78,10 +78,10 @@ def chosen_way(spec: TaskSpec, over: ForEach | None, places: Places, needs: Need
         return spec, placed
     for at, call in enumerate(spec.any_of):
         rest = [*spec.any_of[:at], *spec.any_of[at + 1 :]]
-        made = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
-        found = places.of(made, None, None)
-        if found.devices:
-            return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
+        other = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
+        other_place = places.of(other, None, None)
+        if other_place.devices:
+            return other, dataclass_replace(other_place, why=f"{other_place.why}, and {placed.why}")
     return spec, placed
 
 
@@ -99,8 +99,8 @@ def path_warnings(specs: Mapping[str, TaskSpec]) -> Iterable[str]:
     for spec in specs.values():
         if spec.tool is None or _is_tied(spec, specs):
             continue
-        found = {source: name for source in _path_sources(spec, specs) if (name := _one_name(specs.get(source)))}
-        for source, device in found.items():
+        device_of = {source: name for source in _path_sources(spec, specs) if (name := _one_name(specs.get(source)))}
+        for source, device in device_of.items():
             yield (
                 f"{spec.id} takes paths that {source} gives, which are those of {device}, and may run on another "
                 f"device, where they mean other files or none. Set the device of {spec.id} to {device}."
@@ -139,13 +139,15 @@ def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = Non
     """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
     ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
     judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
-    asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
-    return asked or [found for _, found in judged]
+    allowed = [
+        candidate for device, candidate in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))
+    ]
+    return allowed or [candidate for _, candidate in judged]
 
 
 def home_words(spec: TaskSpec, placed: Placed, fleet: Fleet) -> str:
     """Return the words on a task that takes values, where devices of several people could have it."""
-    able = {who(fleet.devices[item.device].let_in_by) for item in placed.looked if is_capable(item)}
+    able = {who(fleet.devices[item.device].let_in_by) for item in placed.candidates if is_capable(item)}
     if not spec.inputs or len(able - {""}) < 2:
         return ""
     return ", on a device of the person on whose device its values are made, while one can"
@@ -153,20 +155,20 @@ def home_words(spec: TaskSpec, placed: Placed, fleet: Fleet) -> str:
 
 def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> Placed:
     selector = spec.device or _ANY
-    looked = _look(fleet, spec.tool or "", selector, needs)
-    able = [item for item in looked if is_capable(item)]
+    candidates = _look(fleet, spec.tool or "", selector, needs)
+    able = [item for item in candidates if is_capable(item)]
     if able:
         best = able[0]
         if selector.name or selector.id:
             why = "the plan names it"
         else:
             why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
-        return Placed(fleet.devices[best.device].name, why, [best.device], looked)
-    wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
-    named = selector.name or selector.id
-    if named and len(wanted) == 1:
-        return Placed(wanted[0].name, looked[0].words, [wanted[0].id], looked)
-    return Placed(None, f"no device can do {spec.tool} now", [], looked)
+        return Placed(fleet.devices[best.device].name, why, [best.device], candidates)
+    selected = [fleet.devices[item.device] for item in candidates if selects(selector, fleet.devices[item.device], {})]
+    is_named = selector.name or selector.id
+    if is_named and len(selected) == 1:
+        return Placed(selected[0].name, candidates[0].words, [selected[0].id], candidates)
+    return Placed(None, f"no device can do {spec.tool} now", [], candidates)
 
 
 def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
@@ -193,26 +195,26 @@ def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
 
 
 def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> Placed:
-    looked = _look(fleet, tool, selector)
-    chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    candidates = _look(fleet, tool, selector)
+    online = [device for device in _fitting(over, fleet) if not is_off(device)]
     if over.times:
-        fitting = len(chosen)
-        chosen = chosen[: over.times]
+        fitting = len(online)
+        online = online[: over.times]
         if fitting < over.times:
             why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
-            return Placed(None, why, [], looked)
+            return Placed(None, why, [], candidates)
     off = tuple(_off(over, fleet))
-    if not chosen:
-        return Placed(None, "no device that is online fits", [], looked, off=off)
+    if not online:
+        return Placed(None, "no device that is online fits", [], candidates, off=off)
     if by_result(over):
-        return Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
-    unable = [item for item in looked if item.device in {device.id for device in chosen} and not is_capable(item)]
-    why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
+        return Placed(_names(online), f"the one that {over.source} names", [device.id for device in online], candidates)
+    unable = [item for item in candidates if item.device in {device.id for device in online} and not is_capable(item)]
+    why = f"on {len(online)} devices" if len(online) > 1 else "on one device"
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
-    names, devices = _names(chosen), [device.id for device in chosen]
+    names, devices = _names(online), [device.id for device in online]
     demos = tuple(device.name for device in demonstration(fleet, selector, devices))
-    return Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
+    return Placed(names, why, devices, candidates, tuple(_passed_over(selector, devices, fleet)), off, demos)
 
 
 def _names(devices: Iterable[Device]) -> str:
@@ -223,10 +225,10 @@ def _passed_over(group: Selector, devices: list[str], fleet: Fleet) -> Iterable[
     """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
     if not group.tools or group.name or group.id or group.any:
         return
-    asked = Selector(labels=group.labels, os=group.os)
+    labelled = Selector(labels=group.labels, os=group.os)
     for device in sorted(fleet.devices.values(), key=lambda device: device.name):
         offered = fleet.tools.get(device.id, {})
         if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
             continue
-        if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
+        if selects(labelled, device, offered) and all(tool in offered for tool in group.tools):
             yield device.id

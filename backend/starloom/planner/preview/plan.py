@@ -148,14 +148,14 @@ class Preview:
     faults: tuple[TaskFault, ...] = field(default=())
     unable: tuple[TaskFault, ...] = field(default=())
     """Those of its faults that are tasks which no device of now can ever begin."""
-    held: tuple[str, ...] = field(default=())
+    waiting: tuple[str, ...] = field(default=())
     """Its tasks that are held, or refused by a device, until somebody has given a grant or a secret."""
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
         """The missing grants, each once, however many tasks need it."""
-        found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
-        return tuple(found.values())
+        grants = {(item.device, item.line): item for task in self.tasks for item in task.missing}
+        return tuple(grants.values())
 
     @property
     def ungranted(self) -> Set[str]:
@@ -171,7 +171,7 @@ class Preview:
             "plan_hash": self.hash,
             "tasks": [_plain_task(task) for task in self.tasks],
             "missing_grants": [_plain_grant(item) for item in self.missing],
-            "held": list(self.held),
+            "held": list(self.waiting),
             "secrets": [item.plain() for item in self.secrets],
             "effects": list(self.effects),
             "asks_approval": self.asks_approval,
@@ -238,7 +238,7 @@ def preview(
     effects = tuple(effect for effect in Effect if effect in may)
     unable = {
         task.id: capability_fault(
-            placed, task.id, task.tool or "", task.unable, chosen=bool(task.devices), missing=task.missing
+            placed, task.id, task.tool or "", task.unable, is_chosen=bool(task.devices), missing=task.missing
         )
         for task in tasks
         if task.unable
@@ -267,31 +267,31 @@ def preview(
             *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),
             *(item.reason for item in faults),
             *(f"{spec.id} may {words}." for spec in plan.specs for words in file_words(spec)),
-            *(named for spec in plan.specs if (named := contents_warning(spec))),
-            *([shown] if (shown := trash_words(plan)) else []),
+            *(warning for spec in plan.specs if (warning := contents_warning(spec))),
+            *([trash_warning] if (trash_warning := trash_words(plan)) else []),
             *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
         secrets=flows,
         faults=faults,
         unable=never,
-        held=tuple(_held(tasks, {flow.name for flow in flows if flow.kept is None}, perhaps)),
+        waiting=tuple(_waiting_for_grants(tasks, {flow.name for flow in flows if flow.secret is None}, perhaps)),
     )
 
 
 def ungranted(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], fleet: FleetSnapshot) -> list[str]:
     """Return a sentence for each grant that a device lacks, so that tasks wait there after an approval."""
     plan = LoweredPlan(dependencies=[*dependencies], hash="", name="", specs=[*specs])
-    found = preview(plan, fleet)
+    plan_preview = preview(plan, fleet)
     return [
         f"{one.device} does not allow {one.grant} for {one.task} yet, so it waits there after the answer; type there: "
         f"{one.line}"
-        for one in found.missing
-        if one.task in found.held
+        for one in plan_preview.missing
+        if one.task in plan_preview.waiting
     ]
 
 
-def _held(tasks: Iterable[TaskPreview], unset: Set[str], perhaps: Set[str]) -> Iterable[str]:
+def _waiting_for_grants(tasks: Iterable[TaskPreview], unset: Set[str], perhaps: Set[str]) -> Iterable[str]:
     """Yield the tasks that lack a grant or a secret, but for those that the plan leaves out or may never begin."""
     for task in tasks:
         if (task.missing or unset & set(task.secrets)) and not task.optional and task.id not in perhaps:
@@ -302,12 +302,12 @@ def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
     for spec, task in zip(plan.specs, tasks, strict=True):
         yield from program_warnings(spec, task.devices)
         yield from one_file_warnings(spec)
-        chosen = [device for device in fleet.devices.values() if device.name in task.devices]
-        offers = [offer for device in chosen if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
+        task_devices = [device for device in fleet.devices.values() if device.name in task.devices]
+        offers = [offer for device in task_devices if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
         if offers:
-            facts = ((device, fleet.offers[device.id].facts) for device in chosen)
+            facts = ((device, fleet.offers[device.id].facts) for device in task_devices)
             yield from folder_warnings(spec, offers[0], facts)
-            yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
+            yield from agent_warnings(spec, offers[0], (device.name for device in task_devices))
 
 
 def _computed_elsewhere(tasks: Sequence[TaskPreview], specs: Iterable[TaskSpec]) -> Iterable[str]:
@@ -321,14 +321,14 @@ def _computed_elsewhere(tasks: Sequence[TaskPreview], specs: Iterable[TaskSpec])
         came[task.id] = {*task.devices} if task.effects else set().union(*(came.get(one.id, set()) for one in sources))
         # A child of a group over devices takes of the groups made with it only what its own device has.
         beside = [one for one in sources if task.id in families and families.get(one.id) == families[task.id]]
-        taken = set().union(*(came.get(one.id, set()) - set(one.devices if one in beside else ()) for one in sources))
+        foreign = set().union(*(came.get(one.id, set()) - set(one.devices if one in beside else ()) for one in sources))
         for device in task.devices if task.tool is not None and not task.effects else ():
-            if others := taken - {device}:
+            if others := foreign - {device}:
                 works.setdefault(device, {}).setdefault(task.id, others)
-    for device, found in works.items():
-        read_on = few(sorted(set().union(*found.values())), _DEVICES_NAMED_MOST)
-        there = few(list(found), _TASKS_NAMED_MOST)
-        yield f"Results of {read_on}, names of files among them, go to {device} for the work on them: {there}."
+    for device, by_task in works.items():
+        read_on = few(sorted(set().union(*by_task.values())), _DEVICES_NAMED_MOST)
+        task_names = few(list(by_task), _TASKS_NAMED_MOST)
+        yield f"Results of {read_on}, names of files among them, go to {device} for the work on them: {task_names}."
 
 
 def _faults_of_secrets(
@@ -355,21 +355,21 @@ def _devices_of(task: TaskPreview, fleet: Fleet) -> list[Device]:
 
 def core_fleet(fleet: FleetSnapshot) -> Fleet:
     """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
-    made = Fleet("fleet")
-    made.devices.update(fleet.records)
+    core = Fleet("fleet")
+    core.devices.update(fleet.records)
     here = {name: device for name, device in fleet.records.items() if not device.revoked}
-    made.by_name.update({device.name: name for name, device in here.items()})
-    made.by_former_name.update({old: name for name, device in here.items() for old in device.former_names})
-    made.standing.update(fleet.standing)
-    made.recipes.update(fleet.recipes)
-    made.offers.update(fleet.offers)
-    made.tools.update({name: made.tool_sets.take(name, offer.tools) for name, offer in fleet.offers.items()})
-    return made
+    core.by_name.update({device.name: name for name, device in here.items()})
+    core.by_former_name.update({old: name for name, device in here.items() for old in device.former_names})
+    core.standing.update(fleet.standing)
+    core.recipes.update(fleet.recipes)
+    core.offers.update(fleet.offers)
+    core.tools.update({name: core.tool_sets.take(name, offer.tools) for name, offer in fleet.offers.items()})
+    return core
 
 
 def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple[str, str], ...]) -> TaskPreview:
     devices = tuple(fleet.devices[device].name for device in devices_of(fleet, spec))
-    known = effects_of(spec, fleet)
+    goal_effects = effects_of(spec, fleet)
     return TaskPreview(
         id=spec.id,
         tool=None,
@@ -378,7 +378,7 @@ def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple
         device=devices[0] if len(devices) == 1 else None,
         why=envelope_words(spec, fleet),
         devices=devices,
-        effects=tuple(effect for effect in Effect if effect in known),
+        effects=tuple(effect for effect in Effect if effect in goal_effects),
         optional=spec.optional,
         after=tuple(after),
         takes=takes,
@@ -425,9 +425,9 @@ def _task(
     tool = spec.tool or ""
     devices = placed.devices
     # Every device of a group needs its owner's grant; where no device was chosen, a few examples are enough.
-    lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
+    lacking = placed.candidates if group else placed.candidates[: places.most] if not devices else []
     left_out = tuple(_missing(spec, tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
-    offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
+    offers = [offer for name in devices if (offer := fleet.tools.get(name, {}).get(tool)) is not None]
     offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
     unfit, perhaps_unfit = _unfit(spec, over, placed, fleet)
     return TaskPreview(
@@ -441,7 +441,7 @@ def _task(
         devices=tuple(fleet.devices[name].name for name in devices),
         alternatives=tuple(
             (fleet.devices[item.device].name, is_capable(item), item.words)
-            for item in placed.looked[: places.most]
+            for item in placed.candidates[: places.most]
             if item.device not in devices
         ),
         effects=_effects(offers, spec, fleet),
@@ -455,7 +455,7 @@ def _task(
         off=placed.off,
         demos=placed.demos,
         secrets=tuple(spec.secrets),
-        unable=never_able(fleet, tool, placed.looked, devices),
+        unable=never_able(fleet, tool, placed.candidates, devices),
         unfit=unfit,
         perhaps_unfit=perhaps_unfit,
     )
@@ -475,20 +475,20 @@ def _unfit(spec: TaskSpec, over: ForEach | None, placed: Placed, fleet: Fleet) -
 def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
     """Return the folders that a task means by `.`, so that nobody has to know which one comes first."""
     devices = list(devices)
-    found = first_folders(fleet, spec, devices, ", the first folder that it allows" if len(devices) == 1 else "")
-    if len(devices) == 1 and found:
-        return f"; in {found[devices[0]]}"
-    named = [f"{folder} on {fleet.devices[device].name}" for device, folder in found.items()]
-    return f"; in {few(named, _FOLDERS_MOST)}" if named else ""
+    folders = first_folders(fleet, spec, devices, ", the first folder that it allows" if len(devices) == 1 else "")
+    if len(devices) == 1 and folders:
+        return f"; in {folders[devices[0]]}"
+    folder_places = [f"{folder} on {fleet.devices[device].name}" for device, folder in folders.items()]
+    return f"; in {few(folder_places, _FOLDERS_MOST)}" if folder_places else ""
 
 
 def _other_words(spec: TaskSpec) -> str:
     """Return the calls that may be taken in place of a task's own, in words."""
-    named = (
+    calls = (
         f"{call.tool} on {call.device.name}" if call.device is not None and call.device.name else call.tool
         for call in spec.any_of
     )
-    return f"; where that cannot be done: {', or '.join(named)}" if spec.any_of else ""
+    return f"; where that cannot be done: {', or '.join(calls)}" if spec.any_of else ""
 
 
 def _of_hub(
@@ -537,35 +537,35 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
-    found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
-    found |= effects_of_task(spec, offers_in(fleet)) if spec.any_of else set()
-    return tuple(effect for effect in Effect if effect in found)
+    all_effects = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
+    all_effects |= effects_of_task(spec, offers_in(fleet)) if spec.any_of else set()
+    return tuple(effect for effect in Effect if effect in all_effects)
 
 
 def _missing(
-    spec: TaskSpec, tool: str, looked: list[Candidate], devices: list[str], fleet: Fleet
+    spec: TaskSpec, tool: str, candidates: list[Candidate], devices: list[str], fleet: Fleet
 ) -> Iterable[MissingGrant]:
     """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
     host = asked_host(spec)
-    for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
+    for name in dict.fromkeys([*devices, *(item.device for item in candidates if not devices)]):
         device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
         if offer is None or is_beyond_grants(device, offer):
             continue
-        given = fleet.offers[name].grants
-        wanted = dict.fromkeys([offer.grant] if offer.grant is not None else [])
-        wanted |= dict.fromkeys([FILES_WRITE] if spec.files_out else [])
-        wanted |= dict.fromkeys([NET_REACH] if host is not None else [])
-        for grant in wanted:
-            if grant not in given or (grant == NET_REACH and lacks_host(host or "", fleet.offers[name].facts)):
+        grants = fleet.offers[name].grants
+        needed = dict.fromkeys([offer.grant] if offer.grant is not None else [])
+        needed |= dict.fromkeys([FILES_WRITE] if spec.files_out else [])
+        needed |= dict.fromkeys([NET_REACH] if host is not None else [])
+        for grant in needed:
+            if grant not in grants or (grant == NET_REACH and lacks_host(host or "", fleet.offers[name].facts)):
                 # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
-                own = offer.unavailable if device.os == TAB_OS else None
+                tab_line = offer.unavailable if device.os == TAB_OS else None
                 if not is_within(grant, device.profile_most):
-                    own = held_back_words(device.profile_most, device.name)
+                    tab_line = held_back_words(device.profile_most, device.name)
                 facts = fleet.offers[name].facts
                 edited = facts.get(POLICY_FACT) == POLICY_NOT_IN_FORCE
                 # A device whose policy was edited by hand takes no grant until its owner has accepted the file.
                 typed = ACCEPT_LINE if edited else grant_line(grant, spec, device)
-                line = own or on_device(typed, facts)
+                line = tab_line or on_device(typed, facts)
                 yield MissingGrant(device.name, grant, line, spec.id)
 
 
@@ -585,13 +585,13 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
 def _unknown_label(spec: TaskSpec, fleet: FleetSnapshot) -> str:
     """Return what a label that a task asks for and no device has means for it; empty if it asks for none."""
     over = spec.for_each.devices if spec.for_each is not None else None
-    known = sorted({label for device in fleet.devices for label in device.labels})
-    asked = [label for selector in (spec.device, over) if selector is not None for label in selector.labels]
-    unknown = next((label for label in asked if label not in known), None)
+    labels = sorted({label for device in fleet.devices for label in device.labels})
+    wanted_labels = [label for selector in (spec.device, over) if selector is not None for label in selector.labels]
+    unknown = next((label for label in wanted_labels if label not in labels), None)
     if unknown is None:
         return ""
-    there = f"labels that there are: {few(known, 5)}" if known else "no device has any label"
-    return f"no device has the label {unknown}; {there}. To give it: starloom device label DEVICE {unknown}"
+    labels_here = f"labels that there are: {few(labels, 5)}" if labels else "no device has any label"
+    return f"no device has the label {unknown}; {labels_here}. To give it: starloom device label DEVICE {unknown}"
 
 
 def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot, specs: Iterable[TaskSpec]) -> Iterable[str]:
@@ -605,7 +605,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot, specs: Iterabl
     if demos:
         left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
         yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
-    unlabelled = {spec.id: said for spec in specs if (said := _unknown_label(spec, fleet))}
+    unlabelled = {spec.id: words_of_label for spec in specs if (words_of_label := _unknown_label(spec, fleet))}
     for task in tasks:
         if task.device is None and not task.devices and task.id in unlabelled:
             yield f"{task.id} waits: {unlabelled[task.id]}"

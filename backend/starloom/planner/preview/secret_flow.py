@@ -21,10 +21,10 @@ from starloom_protocol.values import parse
 
 @dataclass(frozen=True)
 class SecretFlow:
-    """One secret: the tasks that name it, the devices that would be given it; `kept` None if it is not set."""
+    """One secret: the tasks that name it, the devices that would be given it; `secret` None if it is not set."""
 
     name: str
-    kept: Secret | None
+    secret: Secret | None
     tasks: tuple[str, ...]
     devices: tuple[str, ...]
 
@@ -32,19 +32,19 @@ class SecretFlow:
         """Return it as the JSON value that page and command line show."""
         return {
             "name": self.name,
-            "set": self.kept is not None,
-            "version": self.kept.version if self.kept else None,
+            "set": self.secret is not None,
+            "version": self.secret.version if self.secret else None,
             "tasks": list(self.tasks),
             "devices": list(self.devices),
-            "line": None if self.kept else set_line(self.name),
+            "line": None if self.secret else set_line(self.name),
         }
 
 
 def access_of(secrets: Mapping[str, Secret]) -> Access:
     """Return the metadata of secrets in the form that placement reads."""
-    made = Access("access")
-    made.secrets.update(secrets)
-    return made
+    access = Access("access")
+    access.secrets.update(secrets)
+    return access
 
 
 def set_needs(access: Access, spec: TaskSpec, recipe: str | None) -> Needs | None:
@@ -59,10 +59,10 @@ def secret_flows(used: Iterable[tuple[TaskSpec, Sequence[str]]], access: Access)
     """Return the secrets of a plan in order of their names; `used` are its tasks with the names of their devices."""
     tasks: dict[str, list[str]] = {}
     devices: dict[str, dict[str, None]] = {}
-    for spec, named in used:
+    for spec, device_names in used:
         for secret in spec.secrets:
             tasks.setdefault(secret, []).append(spec.id)
-            devices.setdefault(secret, {}).update(dict.fromkeys(named))
+            devices.setdefault(secret, {}).update(dict.fromkeys(device_names))
     return tuple(
         SecretFlow(name, access.secrets.get(name), tuple(tasks[name]), tuple(devices[name])) for name in sorted(tasks)
     )
@@ -79,10 +79,10 @@ def secret_faults(
     """Yield the uses of secrets that cannot work: by a task's devices, its arguments, or the name of a variable."""
     needs = set_needs(access, spec, recipe)
     for device in devices if needs is not None else ():
-        held = withheld(needs, device, spec.tool or "") if needs is not None else None
-        if held is not None and needs is not None:
+        reason = withheld(needs, device, spec.tool or "") if needs is not None else None
+        if reason is not None and needs is not None:
             line = allow_line(needs, device, spec.tool or "", fleet.devices)
-            yield TaskFault(spec.id, f"{spec.id}: {device.name} {held[1]}.", line or "Choose another device.")
+            yield TaskFault(spec.id, f"{spec.id}: {device.name} {reason[1]}.", line or "Choose another device.")
     args = parse(spec.args)
     if isinstance(args, dict) and offers:
         takes = taking(offers[0])
@@ -145,11 +145,11 @@ def taking(offer: ToolOffer) -> frozenset[str]:
     schema = parse(offer.args)
     if not isinstance(schema, dict):
         return frozenset()
-    named = str(schema.get("$ref", "")).rpartition("/")[2]
+    definition = str(schema.get("$ref", "")).rpartition("/")[2]
     # A device writes what it likes: each part of it may be anything.
     definitions = schema.get("$defs")
-    found = definitions.get(named, schema) if named and isinstance(definitions, dict) else schema
-    properties = found.get("properties") if isinstance(found, dict) else None
+    part_schema = definitions.get(definition, schema) if definition and isinstance(definitions, dict) else schema
+    properties = part_schema.get("properties") if isinstance(part_schema, dict) else None
     if not isinstance(properties, dict):
         return frozenset()
     return frozenset(name for name, part in properties.items() if isinstance(part, dict) and part.get("writeOnly"))

@@ -145,55 +145,58 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
 @lru_cache(maxsize=512)
 def recipe_of(text: str, number: int) -> Recipe | None:
     """Return a saved text as a recipe of that version; None if this hub's language has moved on since it was saved."""
-    found = read_recipe(text).recipe
-    return None if found is None else found.model_copy(update={"version": number})
+    recipe = read_recipe(text).recipe
+    return None if recipe is None else recipe.model_copy(update={"version": number})
 
 
 def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
     """Return the newest version of each saved recipe, by name."""
-    found: dict[str, RecipeVersion] = {}
+    newest_of: dict[str, RecipeVersion] = {}
     for version in versions:
-        held = found.get(version.name)
-        if held is None or version.number > held.number:
-            found[version.name] = version
-    return found
+        other = newest_of.get(version.name)
+        if other is None or version.number > other.number:
+            newest_of[version.name] = version
+    return newest_of
 
 
 def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()) -> Catalogue:
     """Return the catalogue of built-in and saved recipes; `runs` are those of saved ones."""
-    kept = list(versions)
-    saved = [recipe_of(version.text, version.number) for version in newest(kept).values()]
-    own = {recipe.name: recipe for recipe in saved if recipe is not None}
-    if not own:
+    rows = list(versions)
+    saved = [recipe_of(version.text, version.number) for version in newest(rows).values()]
+    by_name = {recipe.name: recipe for recipe in saved if recipe is not None}
+    if not by_name:
         return built_in
-    grown = {one.name: one for one in runs if one.source and one.name in own}
+    grown = {one.name: one for one in runs if one.source and one.name in by_name}
     keepers = {
-        name: owner_of(sorted((one for one in kept if one.name == name), key=lambda one: one.number), own[name].version)
+        name: owner_of(
+            sorted((one for one in rows if one.name == name), key=lambda one: one.number),
+            by_name[name].version,
+        )
         for name in grown
     }
-    others = [recipe for recipe in built_in.all() if recipe.name not in own]
-    return Catalogue([*others, *own.values()], grown=grown, keepers=keepers)
+    others = [recipe for recipe in built_in.all() if recipe.name not in by_name]
+    return Catalogue([*others, *by_name.values()], grown=grown, keepers=keepers)
 
 
 def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
     """Return the saved versions among the entities of the stream `fleet`."""
-    found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe/")]
-    return [record for record in found if isinstance(record, RecipeVersion)]
+    records = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe/")]
+    return [record for record in records if isinstance(record, RecipeVersion)]
 
 
 def runs_in(entities: Mapping[str, bytes]) -> list[RecipeRuns]:
     """Return the runs of saved recipes among the entities of the stream `fleet`."""
-    found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe_runs/")]
-    return [record for record in found if isinstance(record, RecipeRuns)]
+    records = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe_runs/")]
+    return [record for record in records if isinstance(record, RecipeRuns)]
 
 
-def with_effects(recipe: Recipe, known: Mapping[str, Collection[Effect]]) -> Recipe:
+def with_effects(recipe: Recipe, effects_known: Mapping[str, Collection[Effect]]) -> Recipe:
     """Return a recipe of somebody else with the effects of the tools that its plan names, whatever it says itself.
 
-    `known` has the effects of the tools that devices offer. A tool that no device offers cannot be called here.
+    `effects_known` has those of the tools that devices offer. A tool that no device offers cannot be called here.
     """
-    named = {effect for tool in _tools_in(recipe.plan) for effect in known.get(tool, ())}
-    effects = [effect for effect in Effect if effect in named or effect in recipe.effects]
+    effects_of_tools = {effect for tool in _tools_in(recipe.plan) for effect in effects_known.get(tool, ())}
+    effects = [effect for effect in Effect if effect in effects_of_tools or effect in recipe.effects]
     return recipe.model_copy(update={"effects": effects})
 
 
@@ -217,12 +220,12 @@ def listed(recipe: Recipe, *, built_in: bool) -> RecipeLine:
 
     `clock`: all its values have defaults and it never asks, so that a schedule can run it unattended.
     """
-    given = all(param.optional or param.default is not None for param in recipe.params.values())
-    clock = given and not RISKY_EFFECTS & set(recipe.effects)
+    is_complete = all(param.optional or param.default is not None for param in recipe.params.values())
+    clock = is_complete and not RISKY_EFFECTS & set(recipe.effects)
     return {**recipe_row(recipe), "built_in": built_in, "clock": clock}
 
 
-def shown(recipe: Recipe, text: str, *, built_in: bool) -> RecipeText:
+def recipe_text(recipe: Recipe, text: str, *, built_in: bool) -> RecipeText:
     """Return a recipe with its text: its line, its document as data and its text as written."""
     return {**listed(recipe, built_in=built_in), "document": read_document(text), "plan": recipe.plan, "text": text}
 
@@ -233,7 +236,7 @@ def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetSnapshot)
     The tools are checked against the fleet only for their repeatability and results: a tool that no device offers yet
     makes a waiting task with a reason, not a fault of the recipe.
     """
-    known = _tolerant(fleet.known_tools(), recipe)
+    tools = _tolerant(fleet.known_tools(), recipe)
     signatures = {**built_in_results(), **results_alone(fleet.known_signatures())}
 
     def check(plan: Any) -> PlanCheck:
@@ -241,12 +244,12 @@ def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetSnapshot)
             recipe.model_copy(update={"plan": plan}),
             params,
             known_devices=fleet.known_names() or None,
-            known_tools=known,
+            known_tools=tools,
             known_signatures=signatures,
         )
 
-    found = check_with_equivalents(recipe.plan, equivalents(fleet.records, fleet.offers), check)
-    return PlanCheck(plan=with_lists(found.plan)) if found.plan is not None else found
+    check_result = check_with_equivalents(recipe.plan, equivalents(fleet.records, fleet.offers), check)
+    return PlanCheck(plan=with_lists(check_result.plan)) if check_result.plan is not None else check_result
 
 
 def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:

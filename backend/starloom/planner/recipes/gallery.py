@@ -100,10 +100,10 @@ def _demo(recipe: Recipe, fleet: FleetSnapshot) -> RecipeDemo | None:
     if recipe.demo is None:
         return None
     demos = FleetSnapshot(tuple(device for device in fleet.devices if device.demo and device.online))
-    made = filled(recipe, demos, recipe.demo.params, every_device=True)
-    ready = not made.lacks and not made.ungranted
-    devices = [part.text for part in made.parts if part.kind == "device"]
-    return {"devices": devices, "leaves": recipe.demo.leaves, "words": made.words if ready else ""}
+    phrase = filled(recipe, demos, recipe.demo.params, every_device=True)
+    ready = not phrase.lacks and not phrase.ungranted
+    devices = [part.text for part in phrase.parts if part.kind == "device"]
+    return {"devices": devices, "leaves": recipe.demo.leaves, "words": phrase.words if ready else ""}
 
 
 def filled(
@@ -113,9 +113,9 @@ def filled(
 
     `every_device`: a phrase that names its devices is taken, as groups over all pass demo devices over.
     """
-    given = values or {}
-    phrase = _phrase(recipe, set(given), every_device=every_device)
-    return _fill(recipe, phrase, fleet, given) if phrase else Filled([Part(recipe.title)])
+    values_given = values or {}
+    phrase = _phrase(recipe, set(values_given), every_device=every_device)
+    return _fill(recipe, phrase, fleet, values_given) if phrase else Filled([Part(recipe.title)])
 
 
 def every_sentence(recipe: Recipe, fleet: FleetSnapshot, *, most: int = NAMED_MOST) -> list[Filled]:
@@ -123,32 +123,32 @@ def every_sentence(recipe: Recipe, fleet: FleetSnapshot, *, most: int = NAMED_MO
     return [_fill(recipe, phrase, fleet, {}, most) for phrase in recipe.phrases]
 
 
-def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
+def _phrase(recipe: Recipe, needed: set[str], *, every_device: bool) -> str:
     for name, param in recipe.params.items():
         open_ = param.default is None and not param.optional
         if open_ or (every_device and param.type == "device" and not param.optional):
-            wanted = wanted | {name}
-    fitting = [phrase for phrase in recipe.phrases if wanted <= set(_SLOT.findall(phrase))]
+            needed = needed | {name}
+    fitting = [phrase for phrase in recipe.phrases if needed <= set(_SLOT.findall(phrase))]
     return next(iter([*fitting, *recipe.phrases]), "")
 
 
 def _fill(
     recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str, str], most: int = NAMED_MOST
 ) -> Filled:
-    made, taken = Filled(), dict[str, tuple[str, ...]]()
+    sentence, devices_of = Filled(), dict[str, tuple[str, ...]]()
     at = 0
     for slot in _SLOT.finditer(phrase):
-        made.parts += [Part(phrase[at : slot.start()])] if slot.start() > at else []
+        sentence.parts += [Part(phrase[at : slot.start()])] if slot.start() > at else []
         at = slot.end()
         name = slot.group(1)
         param = recipe.params[name]
         if param.type == "device":
-            made.parts += _devices(recipe, phrase, name, fleet, taken, made, most)
+            sentence.parts += _devices(recipe, phrase, name, fleet, devices_of, sentence, most)
         else:
-            made.parts.append(Part(values.get(name) or _value(name, param), "value"))
-    made.parts += [Part(phrase[at:])] if at < len(phrase) else []
-    _look_beyond(recipe, phrase, fleet, taken, made)
-    return made
+            sentence.parts.append(Part(values.get(name) or _value(name, param), "value"))
+    sentence.parts += [Part(phrase[at:])] if at < len(phrase) else []
+    _look_beyond(recipe, phrase, fleet, devices_of, sentence)
+    return sentence
 
 
 def _devices(
@@ -156,28 +156,28 @@ def _devices(
     phrase: str,
     name: str,
     fleet: FleetSnapshot,
-    taken: dict[str, tuple[str, ...]],
-    made: Filled,
+    devices_of: dict[str, tuple[str, ...]],
+    sentence: Filled,
     most: int,
 ) -> Iterator[Part]:
     param = recipe.params[name]
-    used = {one for names in taken.values() for one in names}
-    found = _fitting(name, param, fleet, used | _alone_able(name, recipe, phrase, fleet))
-    barred = set(taken.get(param.not_same or "", ()))
-    chosen = [device for device in found if device.name not in barred]
-    chosen = chosen[: most if param.takes_many else 1]
-    if not chosen:
-        made.lacks.append(_lack(name, param, second=bool(found)))
-        yield Part(f"another {_noun(name, param)}" if found else f"a {_noun(name, param)}", "missing")
+    used = {one for names in devices_of.values() for one in names}
+    fitting = _fitting(name, param, fleet, used | _alone_able(name, recipe, phrase, fleet))
+    barred = set(devices_of.get(param.not_same or "", ()))
+    devices = [device for device in fitting if device.name not in barred]
+    devices = devices[: most if param.takes_many else 1]
+    if not devices:
+        sentence.lacks.append(_lack(name, param, second=bool(fitting)))
+        yield Part(f"another {_noun(name, param)}" if fitting else f"a {_noun(name, param)}", "missing")
         return
-    taken[name] = tuple(device.name for device in chosen)
-    made.single = made.single or (param.takes_many and len(chosen) == 1)
-    for at, device in enumerate(chosen):
+    devices_of[name] = tuple(device.name for device in devices)
+    sentence.single = sentence.single or (param.takes_many and len(devices) == 1)
+    for at, device in enumerate(devices):
         if at:
             yield Part(" and ")
         yield Part(device.name, "device")
-        if not _allowed(device, param) and device.name not in made.ungranted:
-            made.ungranted.append(device.name)
+        if not _allowed(device, param) and device.name not in sentence.ungranted:
+            sentence.ungranted.append(device.name)
 
 
 def _alone_able(name: str, recipe: Recipe, phrase: str, fleet: FleetSnapshot) -> set[str]:
@@ -191,16 +191,18 @@ def _alone_able(name: str, recipe: Recipe, phrase: str, fleet: FleetSnapshot) ->
 
 
 def _look_beyond(
-    recipe: Recipe, phrase: str, fleet: FleetSnapshot, taken: Mapping[str, tuple[str, ...]], made: Filled
+    recipe: Recipe, phrase: str, fleet: FleetSnapshot, devices_of: Mapping[str, tuple[str, ...]], sentence: Filled
 ) -> None:
     """Note what a device parameter lacks that the phrase does not name: its default must meet a device, too."""
     for name, param in recipe.params.items():
-        if param.type == "device" and not param.optional and name not in taken and f"{{{name}}}" not in phrase:
+        if param.type == "device" and not param.optional and name not in devices_of and f"{{{name}}}" not in phrase:
             able = fleet.able(param.needs)
             if not able:
-                made.lacks.append(_lack(name, param, second=False))
+                sentence.lacks.append(_lack(name, param, second=False))
             elif not any(_allowed(device, param) for device in able):
-                made.ungranted += [device.name for device in able if device.name not in made.ungranted][:NAMED_MOST]
+                sentence.ungranted += [device.name for device in able if device.name not in sentence.ungranted][
+                    :NAMED_MOST
+                ]
 
 
 def _fitting(name: str, param: ParamDoc, fleet: FleetSnapshot, used: Iterable[str]) -> list[DeviceSnapshot]:
@@ -294,9 +296,9 @@ def _place(task: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Any]]) -> s
     seen: set[str] = set()
     while True:
         group = task.get("for_each")
-        for held in (task.get("device"), group.get("devices") if isinstance(group, dict) else None):
-            if isinstance(held, dict) and isinstance(held.get("param"), str):
-                return str(held["param"])
+        for selector in (task.get("device"), group.get("devices") if isinstance(group, dict) else None):
+            if isinstance(selector, dict) and isinstance(selector.get("param"), str):
+                return str(selector["param"])
         follows = group.get("same") if isinstance(group, dict) else None
         if not isinstance(follows, str) or follows in seen or follows not in tasks:
             return None
@@ -305,19 +307,19 @@ def _place(task: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _links(plan: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    known = {str(task["id"]) for task in tasks}
-    found: dict[tuple[str, str], None] = {}
+    ids = {str(task["id"]) for task in tasks}
+    links: dict[tuple[str, str], None] = {}
     for task in tasks:
         group = task.get("for_each")
         sources = [group.get("from"), group.get("same")] if isinstance(group, dict) else []
         inputs = task.get("inputs")
-        given = list(inputs.values()) if isinstance(inputs, dict) else []
-        sources += [one.get("from") for one in given if isinstance(one, dict)]
-        found.update({(source, str(task["id"])): None for source in sources if source in known})
+        inputs_given = list(inputs.values()) if isinstance(inputs, dict) else []
+        sources += [one.get("from") for one in inputs_given if isinstance(one, dict)]
+        links.update({(source, str(task["id"])): None for source in sources if source in ids})
     for item in plan.get("dependencies", []):
-        if isinstance(item, dict) and item.get("from") in known and item.get("to") in known:
-            found[str(item["from"]), str(item["to"])] = None
-    return list(found)
+        if isinstance(item, dict) and item.get("from") in ids and item.get("to") in ids:
+            links[str(item["from"]), str(item["to"])] = None
+    return list(links)
 
 
 def _columns(names: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:

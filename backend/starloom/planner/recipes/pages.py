@@ -108,8 +108,8 @@ def about(text: str) -> str:
 
 def section(recipe: Recipe, text: str) -> list[str]:
     """Return the lines of one recipe."""
-    said = about(text)
-    lines = [f"## {recipe.title}", "", f"`{recipe.name}`" + (f" - {said}" if said else ""), ""]
+    about_text = about(text)
+    lines = [f"## {recipe.title}", "", f"`{recipe.name}`" + (f" - {about_text}" if about_text else ""), ""]
     lines += [*(f"- *{phrase}*" for phrase in recipe.phrases), ""]
     if recipe.params:
         lines += ["| parameter | is | default |", "|---|---|---|"]
@@ -164,12 +164,12 @@ def page(catalogue: Catalogue) -> str:
 
 def main(argv: list[str]) -> int:
     """Print the page, or with `--check` compare it with the one in the checkout."""
-    made = page(load_catalogue())
+    text = page(load_catalogue())
     if "--check" not in argv:
-        sys.stdout.write(made)
+        sys.stdout.write(text)
         return 0
     path = built_in_folder().parent / _PAGE
-    if path.is_file() and path.read_text(encoding="utf-8") == made:
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
         return 0
     sys.stderr.write(f"{path} is stale: run `make gen`\n")
     return 1

@@ -21,33 +21,33 @@ def runs_row(runs: VersionRuns) -> RunsRow:
     }
 
 
-def version_runs_row(held: RecipeRuns | None, number: int) -> RunsRow:
+def version_runs_row(runs: RecipeRuns | None, number: int) -> RunsRow:
     """Return the runs of a version, all 0 for one that never ran."""
-    return runs_row(VersionRuns(number=number) if held is None else runs_of(held, number))
+    return runs_row(VersionRuns(number=number) if runs is None else runs_of(runs, number))
 
 
-def trust_row(held: RecipeRuns | None, newest: RecipeVersion) -> TrustRow:
+def trust_row(runs: RecipeRuns | None, newest: RecipeVersion) -> TrustRow:
     """Return how far a saved recipe is trusted, with the runs of all its kept versions together."""
-    kept = held or RecipeRuns(name=newest.name)
-    clean = max(kept.versions, key=lambda one: one.clean_ms, default=VersionRuns(number=0))
-    failed = max(kept.versions, key=lambda one: one.failed_ms, default=VersionRuns(number=0))
+    runs = runs or RecipeRuns(name=newest.name)
+    clean = max(runs.versions, key=lambda one: one.clean_ms, default=VersionRuns(number=0))
+    failed = max(runs.versions, key=lambda one: one.failed_ms, default=VersionRuns(number=0))
     together = VersionRuns(
-        clean=sum(one.clean for one in kept.versions),
+        clean=sum(one.clean for one in runs.versions),
         clean_id=clean.clean_id,
         clean_ms=clean.clean_ms,
-        failed=sum(one.failed for one in kept.versions),
+        failed=sum(one.failed for one in runs.versions),
         failed_id=failed.failed_id,
         failed_ms=failed.failed_ms,
         number=newest.number,
     )
     return {
         "author": newest.author,
-        "trial": kept.trial,
-        "in_a_row": kept.in_a_row,
+        "trial": runs.trial,
+        "in_a_row": runs.in_a_row,
         "needed": TRIAL_RUNS,
-        "source": kept.source,
+        "source": runs.source,
         "went_back": newest.because,
         "back_from": newest.back_from,
-        "unread": kept.told == newest.number,
+        "unread": runs.told == newest.number,
         "runs": runs_row(together),
     }

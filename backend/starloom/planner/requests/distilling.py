@@ -20,7 +20,7 @@ import yaml
 from starloom.core.people.recipes.shapes import is_said, looks_secret, shape_of, slot_type, words_look_secret
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
-from starloom.planner.recipes.raising import document_of, is_same
+from starloom.planner.recipes.plan_document import document_of, is_same
 from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.phrases import read_phrase
 from starloom_protocol.plan import Recipe, read_recipe
@@ -59,8 +59,8 @@ class _Slot:
     type: str
     title: str
     value: Any
-    said: str
-    asked: bool = False
+    text: str
+    is_answer: bool = False
     """Its value is the answer of the person to a question of the planner."""
     places: list[tuple[str | int, ...]] = field(default_factory=list)
 
@@ -75,20 +75,20 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
         return None
     words = " ".join(proposal.request.split())
     slots = _slots(document, [one.answer for one in proposal.answers], words)
-    taken = {recipe.name for recipe in recipes}
+    names = {recipe.name for recipe in recipes}
     phrase = _phrase(words, slots)
     for one in dict.fromkeys((phrase, "")):
-        made = _recipe(words, one, document, slots, taken)
-        if made is None:
+        draft = _recipe(words, one, document, slots, names)
+        if draft is None:
             continue
-        recipe, text = made
+        recipe, text = draft
         again = plan_recipe(recipe, {}, fleet).plan
         if again is None or not is_same(again, plan):
             return None
         if one and not _leads_to(words, recipe, recipes, fleet, plan):
             continue
         values = {slot.name: slot.value for slot in slots}
-        return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.asked)))
+        return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.is_answer)))
     return None
 
 
@@ -107,15 +107,15 @@ def _tool(task: Any) -> Any:
     return task.get("tool") if isinstance(task, dict) else None
 
 
-def _read_values(written: Any, known: Any, values: dict[str, Any]) -> None:
+def _read_values(template: Any, plan_value: Any, values: dict[str, Any]) -> None:
     """Read the values of parameters from the places where a recipe has the parameter and a plan its value."""
-    if isinstance(written, dict) and written.keys() == {"param"}:
-        values.setdefault(str(written["param"]), known)
-    elif isinstance(written, dict) and isinstance(known, dict):
-        for name in written.keys() & known.keys():
-            _read_values(written[name], known[name], values)
-    elif isinstance(written, list) and isinstance(known, list):
-        for one, other in zip(written, known, strict=False):
+    if isinstance(template, dict) and template.keys() == {"param"}:
+        values.setdefault(str(template["param"]), plan_value)
+    elif isinstance(template, dict) and isinstance(plan_value, dict):
+        for name in template.keys() & plan_value.keys():
+            _read_values(template[name], plan_value[name], values)
+    elif isinstance(template, list) and isinstance(plan_value, list):
+        for one, other in zip(template, plan_value, strict=False):
             _read_values(one, other, values)
 
 
@@ -123,29 +123,29 @@ def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: Flee
     """Return whether the words that were typed lead to this recipe and this plan, and to no other recipe."""
     if len(read_phrase(recipe.phrases[0]).telling) < _TELLS_LEAST or words_look_secret(words):
         return False
-    found = match(words, [recipe], fleet)
-    if found.outcome is not Match.EXACT or match(words, recipes, fleet).outcome is Match.EXACT:
+    result = match(words, [recipe], fleet)
+    if result.outcome is not Match.EXACT or match(words, recipes, fleet).outcome is Match.EXACT:
         return False
-    again = plan_recipe(recipe, found.candidates[0].params, fleet).plan
+    again = plan_recipe(recipe, result.candidates[0].params, fleet).plan
     return again is not None and is_same(again, plan)
 
 
 def _recipe(
-    words: str, phrase: str, document: dict[str, Any], slots: Sequence[_Slot], taken: Collection[str]
+    words: str, phrase: str, document: dict[str, Any], slots: Sequence[_Slot], names: Collection[str]
 ) -> tuple[Recipe, str] | None:
     title = _titled(words)
-    kept = [slot for slot in slots if slot.asked or slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
+    params = [slot for slot in slots if slot.is_answer or slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
     plan: Any = {**document, "name": title}
-    for slot in kept:
+    for slot in params:
         for place in slot.places:
             plan = _put(plan, place, {"param": slot.name})
     head: dict[str, Any] = {
         "starloom_recipe": 1,
-        "name": _named(words, taken),
+        "name": _free_name(words, names),
         "title": title,
         "version": 1,
         **({"phrases": [phrase]} if phrase else {}),
-        **({"params": {slot.name: _param(slot) for slot in kept}} if kept else {}),
+        **({"params": {slot.name: _param(slot) for slot in params}} if params else {}),
         "plan": plan,
     }
     text = yaml.safe_dump(head, allow_unicode=True, sort_keys=False, width=110)
@@ -163,35 +163,37 @@ def _titled(words: str) -> str:
     return short[:1].upper() + short[1:].rstrip(".!?")
 
 
-def _named(words: str, taken: Collection[str]) -> str:
+def _free_name(words: str, names: Collection[str]) -> str:
     stem = re.sub(r"[^a-z0-9]+", "-", _ascii(words)).strip("-")[:NAME_CHARS_MOST].strip("-") or "recipe"
     number = 1
-    while (name := stem if number == 1 else f"{stem}-{number}") in taken:
+    while (name := stem if number == 1 else f"{stem}-{number}") in names:
         number += 1
     return name
 
 
 def _slots(document: dict[str, Any], answers: Collection[str], words: str) -> list[_Slot]:
     """Return the constants of a plan that may be parameters; equal ones of one type and title are one."""
-    found: list[_Slot] = []
+    slots: list[_Slot] = []
     for wish, kind, value, place in _constants(document, answers):
-        said = str(value["name"]) if kind == "device" else value if isinstance(value, str) else str(value)
+        text = str(value["name"]) if kind == "device" else value if isinstance(value, str) else str(value)
         title = _title(wish)
-        held = next(
+        same = next(
             (
                 slot
-                for slot in found
+                for slot in slots
                 if slot.type == kind and slot.value == value and (kind == "device" or slot.title == title)
             ),
             None,
         )
-        if held is None:
-            name = _free(wish, [slot.name for slot in found])
-            held = _Slot(name, kind, title, value, said, asked=is_said(said, answers) and not is_said(said, [words]))
-            found.append(held)
-        held.places.append(place)
-    _tell_apart(found, document)
-    return found
+        if same is None:
+            name = _free(wish, [slot.name for slot in slots])
+            same = _Slot(
+                name, kind, title, value, text, is_answer=is_said(text, answers) and not is_said(text, [words])
+            )
+            slots.append(same)
+        same.places.append(place)
+    _tell_apart(slots, document)
+    return slots
 
 
 def _tell_apart(slots: Sequence[_Slot], document: Mapping[str, Any]) -> None:
@@ -264,11 +266,11 @@ def _phrase(words: str, slots: Sequence[_Slot]) -> str:
     if "{" in words or "}" in words:
         return ""
     phrase = words.rstrip(".!?")
-    for slot in sorted(slots, key=lambda one: (-len(one.said), one.name)):
-        if not slot.said or slot.type in ("argv", "hosts"):
+    for slot in sorted(slots, key=lambda one: (-len(one.text), one.name)):
+        if not slot.text or slot.type in ("argv", "hosts"):
             continue
-        for said in (slot.said, re.sub(r"^https?://", "", slot.said).rstrip("/")):
-            pattern = re.compile(_EDGE.format(re.escape(said)), re.IGNORECASE)
+        for text in (slot.text, re.sub(r"^https?://", "", slot.text).rstrip("/")):
+            pattern = re.compile(_EDGE.format(re.escape(text)), re.IGNORECASE)
             # What stands between braces is a slot already.
             spans = [one.span() for one in pattern.finditer(phrase) if _is_outside(phrase, one.start())]
             if spans:

@@ -20,7 +20,10 @@ from starloom.planner.recipes.catalogue import param_title
 from starloom.planner.requests.clauses import MANNERS
 from starloom.planner.requests.limits import Limit, in_slots, not_in
 from starloom.planner.requests.phrases import (
+    FirstFiles,
+    Part,
     Phrase,
+    Unsaid,
     Word,
     directions_of,
     forms_in,
@@ -33,6 +36,7 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.slots import (
     NEAREST,
+    Note,
     SlotValue,
     Trust,
     describes,
@@ -66,43 +70,47 @@ _DIRECTIONS = _OF_SOURCE | {"to"}
 
 
 def mentioned(
-    recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetSnapshot
+    recipe: Recipe, phrases: Iterable[Phrase], words: Sequence[Word], fleet: FleetSnapshot
 ) -> dict[str, SlotValue]:
     """Return the parameters of this recipe that the devices named in the words fill."""
-    text = " ".join(word.text for word in said if not word.quoted).casefold()
-    named = [device for device in fleet.devices if device.named_in(text)]
+    text = " ".join(word.text for word in words if not word.quoted).casefold()
+    devices = [device for device in fleet.devices if device.named_in(text)]
     places = _places(recipe, phrases)
-    known = {word for words in places.values() for word in words}
-    if not known:
-        return _only_one(recipe, named, fleet)
-    taken: dict[str, SlotValue] = {}
-    heard: set[int] = set()
-    before = directions_of([word.forms[-1] if word.forms else "" for word in said])
+    stops = {word for place_words in places.values() for word in place_words}
+    if not stops:
+        return _only_one(recipe, devices, fleet)
+    slots: dict[str, SlotValue] = {}
+    read_places: set[int] = set()
+    before = directions_of([word.forms[-1] if word.forms else "" for word in words])
     # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
-    for told in (True, False):
+    for with_direction in (True, False):
         at = 1
-        while at < len(said):
+        while at < len(words):
             word = before[at]
-            meant = [name for name, words in places.items() if word in words and (told or name not in taken)]
-            if at in heard or (word in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
+            names = [
+                name
+                for name, place_words in places.items()
+                if word in place_words and (with_direction or name not in slots)
+            ]
+            if at in read_places or (word in _DIRECTIONS) is not with_direction or len(names) != 1 or names[0] in slots:
                 at += 1
                 continue
-            found, end = _device_at(recipe, meant[0], said, at, fleet, known)
+            value, end = _device_at(recipe, names[0], words, at, fleet, stops)
             # *Is everything well with nas* is not about all devices.
-            if found is not None and not (found.others and named):
-                taken[meant[0]] = found
-                heard.update(range(at, end))
+            if value is not None and not (value.note is Note.OTHERS and devices):
+                slots[names[0]] = value
+                read_places.update(range(at, end))
             at = end
-    return taken or _only_one(recipe, named, fleet)
+    return slots or _only_one(recipe, devices, fleet)
 
 
-def _only_one(recipe: Recipe, named: Sequence[DeviceSnapshot], fleet: FleetSnapshot) -> dict[str, SlotValue]:
+def _only_one(recipe: Recipe, devices: Sequence[DeviceSnapshot], fleet: FleetSnapshot) -> dict[str, SlotValue]:
     """Return the one device that words have by its name, for a recipe that takes one: *nas duplicates*."""
     slots = [name for name, param in recipe.params.items() if param.type == "device"]
-    if len(slots) != 1 or len(named) != 1:
+    if len(slots) != 1 or len(devices) != 1:
         return {}
-    found = take(named[0].name, recipe.params[slots[0]], fleet)
-    return {slots[0]: found} if found.filled else {}
+    value = take(devices[0].name, recipe.params[slots[0]], fleet)
+    return {slots[0]: value} if value.filled else {}
 
 
 def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
@@ -120,17 +128,17 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
 
 
 def _device_at(
-    recipe: Recipe, name: str, said: Sequence[Word], at: int, fleet: FleetSnapshot, stops: set[str]
+    recipe: Recipe, name: str, words: Sequence[Word], at: int, fleet: FleetSnapshot, stops: set[str]
 ) -> tuple[SlotValue | None, int]:
     """Return the device that the words from `at` on name, longest first, with those that *and* joins to it."""
     most = at
-    while most < len(said) and most < at + _SPAN_MOST and stops.isdisjoint(said[most].forms):
+    while most < len(words) and most < at + _SPAN_MOST and stops.isdisjoint(words[most].forms):
         most += 1
     for end in range(most, at, -1):
-        text = typed(said[at:end])
-        found = take(text, recipe.params[name], fleet)
-        if found.filled or (_AND in text.split() and found.choices and not found.like_none):
-            return found, end
+        text = typed(words[at:end])
+        value = take(text, recipe.params[name], fleet)
+        if value.filled or (_AND in text.split() and value.choices and value.note is not Note.LIKE_NONE):
+            return value, end
     return None, at + 1
 
 
@@ -221,30 +229,30 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The words of a request, and what they are compared with.
+class RequestWords:
+    """The words of a request with the parameters given beside them, and what they are compared with.
 
     `telling` are the words that recipes are about, `devices` those by which people call devices.
     """
 
-    said: list[Word]
+    words: list[Word]
     forms: frozenset[str]
     fleet: FleetSnapshot
-    given: Mapping[str, Any]
+    params: Mapping[str, Any]
     telling: Collection[str]
     devices: Collection[str]
     limits: Sequence[Limit]
 
 
-def phrases_of_recipe(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
+def phrases_of_recipe(recipe: Recipe, params: Mapping[str, Any]) -> tuple[Phrase, ...]:
     """Return its phrases, those that they make, and those that mean the same in other words."""
     kinds = tuple([(name, param.type) for name, param in recipe.params.items()])
     texts = said_otherwise(tuple(recipe.phrases), kinds)
-    return phrases_of(texts, _optional_in(recipe), *_unsaid(recipe, given))
+    return phrases_of(texts, _unsaid(recipe, params))
 
 
 def fits_of(
-    recipe: Recipe, tried: Iterable[Phrase], asked: Asked, phrases: Collection[Phrase], *, plain: bool = False
+    recipe: Recipe, tried: Iterable[Phrase], request: RequestWords, phrases: Collection[Phrase], *, plain: bool = False
 ) -> list[Fit]:
     """Return the phrases among `tried` that fit the words wholly; `phrases` are all of the recipe.
 
@@ -252,52 +260,52 @@ def fits_of(
     against.
     """
     fits: list[Fit] = []
-    known: dict[tuple[str, str], SlotValue] = {}
+    cache: dict[tuple[str, str], SlotValue] = {}
 
     def taken_from(name: str, words: str) -> SlotValue:
-        if (name, words) not in known:
-            known[name, words] = take(words, recipe.params[name], asked.fleet)
-        return known[name, words]
+        if (name, words) not in cache:
+            cache[name, words] = take(words, recipe.params[name], request.fleet)
+        return cache[name, words]
 
     # A sort of files is no name, so that it is put right in its value; names stay as they were typed.
-    misspelt = {word.text: word.sort for word in asked.said if word.sort}
+    misspelt = {word.text: word.sort for word in request.words if word.sort}
     ordered: bool | None = None
     for phrase in tried:
         if phrase.ranks:
-            ordered = not asked.forms.isdisjoint(_order_words(recipe)) if ordered is None else ordered
+            ordered = not request.forms.isdisjoint(_order_words(recipe)) if ordered is None else ordered
             if not ordered:
                 continue
-        for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
+        for number, reading in enumerate(readings(phrase, request.words) if phrase.distinct <= request.forms else ()):
             if number >= _READINGS_MOST:
                 break
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
-            taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
-            for name in taken if misspelt else ():
+            slots = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            for name in slots if misspelt else ():
                 if recipe.params[name].type == "files":
-                    taken[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
-            for name, item in taken.items():
+                    slots[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
+            for name, item in slots.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
                     # Words are found in files: *the word rent in the letters* is about no folder.
                     of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
-                    taken[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
-            if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
+                    slots[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
+            if (phrase.sort or not phrase.tells) and any(item.note is Note.LIKE_NONE for item in slots.values()):
                 continue  # *how is the weather* is not about a device that is called so
-            if phrase.ranks and not _ranks_files(recipe, phrase.ranks, taken):
+            if phrase.ranks and not _ranks_files(recipe, phrase.ranks, slots):
                 continue  # *of last week* is a time
-            chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
-            if not all(taken[name].filled for name in chosen):
+            choices = {name for name in slots if recipe.params[name].type == "choice"}  # all their words are heeded
+            if not all(slots[name].filled for name in choices):
                 continue
-            if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
+            if phrase.parts[0].is_slot and slots[phrase.parts[0].text].note is Note.LIKE_NONE:
                 continue  # *delete the largest files* is not about *delete* largest files
-            if plain and not _are_plain(taken.values(), asked.telling):
+            if plain and not _are_plain(slots.values(), request.telling):
                 continue  # *back up my photos* is about photos, not about a folder of that name
-            fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
-            open_devices = _open_devices(recipe, fit, taken)
+            fit = _fit(recipe, phrase, slots, request.params, request.fleet, -number, request.telling)
+            open_devices = _open_devices(recipe, fit, slots)
             words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
-            unheeded = in_slots(asked.limits, (said for name, said in reading.items() if name not in chosen))
-            left = left_over(words, phrases, asked.devices)
-            unused = (*not_in(left, unheeded), *unknown_in(asked.given, recipe))
+            unheeded = in_slots(request.limits, (text for name, text in reading.items() if name not in choices))
+            left = left_over(words, phrases, request.devices)
+            unused = (*not_in(left, unheeded), *unknown_in(request.params, recipe))
             fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
             fits.append(fit)
             if fit.sure:
@@ -305,15 +313,15 @@ def fits_of(
     return fits
 
 
-def _open_devices(recipe: Recipe, fit: Fit, taken: Mapping[str, SlotValue]) -> list[str]:
+def _open_devices(recipe: Recipe, fit: Fit, slots: Mapping[str, SlotValue]) -> list[str]:
     """Return the devices that are asked for, or doubtful: *June of the phone* would let June go without a word.
 
     The fault of a misspelt device names its words already.
     """
-    asked = [one for one in fit.candidate.missing if one.reason and one.type == "device"]
-    found = [one.name for one in asked if NEAREST not in one.reason]
-    devices = (name for name in taken if recipe.params[name].type == "device" and name not in found)
-    return [*found, *(name for name in devices if taken[name].trust is Trust.DOUBTFUL)]
+    refused = [one for one in fit.candidate.missing if one.reason and one.type == "device"]
+    names = [one.name for one in refused if NEAREST not in one.reason]
+    devices = (name for name in slots if recipe.params[name].type == "device" and name not in names)
+    return [*names, *(name for name in devices if slots[name].trust is Trust.DOUBTFUL)]
 
 
 def _order_words(recipe: Recipe) -> frozenset[str]:
@@ -329,18 +337,18 @@ def _forms_of(texts: tuple[str, ...]) -> frozenset[str]:
     return forms_in(words_of(" ".join(texts)))
 
 
-def _ranks_files(recipe: Recipe, of: str, taken: dict[str, SlotValue]) -> bool:
+def _ranks_files(recipe: Recipe, of: str, slots: dict[str, SlotValue]) -> bool:
     """Return whether values rank files of a sort, with several devices that they are `of` as a fault."""
-    if "any" in (taken[of].value or {}):
-        taken[of] = _of_one(taken[of])
-    sorts = (item for name, item in taken.items() if recipe.params[name].type == "files")
+    if "any" in (slots[of].value or {}):
+        slots[of] = _of_one(slots[of])
+    sorts = (item for name, item in slots.items() if recipe.params[name].type == "files")
     return all(item.trust is Trust.SURE or not item.filled for item in sorts)
 
 
-def _of_one(taken: SlotValue) -> SlotValue:
+def _of_one(item: SlotValue) -> SlotValue:
     """Return several devices as a fault, where the first files are those of one: five of each are no five of all."""
-    names = tuple(str(one["name"]) for one in taken.value["any"])
-    return SlotValue(reason="it is a number of files of each device; name one", choices=names, too_many=True)
+    names = tuple(str(one["name"]) for one in item.value["any"])
+    return SlotValue(reason="it is a number of files of each device; name one", choices=names, note=Note.TOO_MANY)
 
 
 def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
@@ -362,27 +370,25 @@ def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
 
 def _optional_in(recipe: Recipe) -> frozenset[str]:
     """Return the parameters that may be left out, and that change what the recipe does when they are named."""
-    named = {param.true_when_named for param in recipe.params.values()}
-    return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
+    switches = {param.true_when_named for param in recipe.params.values()}
+    return frozenset(name for name, param in recipe.params.items() if param.optional and name in switches)
 
 
-def _unsaid(
-    recipe: Recipe, given: Mapping[str, Any]
-) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[tuple[str, str, str, str]]]:
-    """Return what words need not name: devices with a default, those given beside them, and the *all* of files; and
-    the slots for the first files.
-    """
+def _unsaid(recipe: Recipe, params: Mapping[str, Any]) -> Unsaid:
+    """Return what words need not name of a recipe, with these parameters beside them."""
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
-    usual = frozenset(name for name, param in devices.items() if param.default is not None)
     sorts = frozenset(name for name, param in recipe.params.items() if param.type == "files")
-    known = frozenset(name for name in devices if name in given)
-    if not sorts:
-        return usual, known, sorts, frozenset()
     firsts = ((name, recipe.params[name].first) for name in sorts)
-    return usual, known, sorts, frozenset((name, one.by, one.most, one.of) for name, one in firsts if one is not None)
+    return Unsaid(
+        optional=_optional_in(recipe),
+        usual=frozenset(name for name, param in devices.items() if param.default is not None),
+        beside=frozenset(name for name in devices if name in params),
+        sorts=sorts,
+        firsts=frozenset(FirstFiles(name, one.by, one.most, one.of) for name, one in firsts if one is not None),
+    )
 
 
-def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
+def _is_of_a_phrase(kind: str, item: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
     """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program,
     and *errors* are no word to search a log for.
 
@@ -390,75 +396,79 @@ def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phras
     *run the tests of site from nas on nas*.
     """
     if kind == "argv":
-        return taken.bare and taken.value[0] in telling
+        return item.note is Note.BARE and item.value[0] in telling
     if len(phrase.telling) >= _TELLS_ENOUGH:
         return False
-    word = str(taken.value) if taken.trust is Trust.PLAIN else ""
-    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.own))
+    word = str(item.value) if item.trust is Trust.PLAIN else ""
+    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.distinct))
 
 
-def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:
+def _may_be_a_manner(kind: str, item: SlotValue, phrase: Phrase, name: str) -> bool:
     """Return whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
 
     Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
     phrase most words are one: *find duplicates in music on nas*.
     """
-    if kind != "path" or taken.trust is not Trust.PLAIN or phrase.before(name) != "in":
+    if kind != "path" or item.trust is not Trust.PLAIN or phrase.before(name) != "in":
         return False
-    first = str(taken.value).split()[0]
-    return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
+    first = str(item.value).split()[0]
+    return first.casefold() in MANNERS or (
+        phrase.parts[-1] == Part(name, is_slot=True) and (first.islower() or first.isupper())
+    )
 
 
-def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
+def _surer(kind: str, item: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
     """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file, and one
     after *in* that is written as a name is a folder: *what is in Abgaben on nas*. *Compare a.conf* is about a file.
     """
-    if phrase.before(name) == "compare" and kind == ("path" if has_ending(taken) else "file"):
-        return replace(taken, trust=Trust.DOUBTFUL)
-    if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
-        words = str(taken.value)
-        named = words.istitle() and words.replace(" ", "").isalpha() and not is_a_device(taken, fleet)
-        return replace(taken, trust=Trust.SURE) if named else taken
-    if kind != "file" or not taken.filled or phrase.before(name) != "file":
-        return taken
-    called = str(taken.value).casefold() not in fleet.by_name and is_called_a_file(taken)
-    return replace(taken, trust=Trust.SURE) if called else taken
+    if phrase.before(name) == "compare" and kind == ("path" if has_ending(item) else "file"):
+        return replace(item, trust=Trust.DOUBTFUL)
+    if kind == "path" and item.trust is Trust.PLAIN and phrase.before(name) == "in":
+        words = str(item.value)
+        is_a_name = words.istitle() and words.replace(" ", "").isalpha() and not is_a_device(item, fleet)
+        return replace(item, trust=Trust.SURE) if is_a_name else item
+    if kind != "file" or not item.filled or phrase.before(name) != "file":
+        return item
+    is_called = str(item.value).casefold() not in fleet.by_name and is_called_a_file(item)
+    return replace(item, trust=Trust.SURE) if is_called else item
 
 
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
-    taken: Mapping[str, SlotValue],
-    given: Mapping[str, Any],
+    slots: Mapping[str, SlotValue],
+    params: Mapping[str, Any],
     fleet: FleetSnapshot,
     order: int,
     telling: Collection[str],
 ) -> Fit:
-    candidate = candidate_of(recipe, taken, given, WHOLE, fleet)
-    complete = not phrase.lacks or phrase.lacks in given
+    candidate = candidate_of(recipe, slots, params, WHOLE, fleet)
+    complete = not phrase.lacks or phrase.lacks in params
     if not complete and (phrase.ranks or phrase.lacks in _optional_in(recipe)):
-        candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
-    said = {name: item for name, item in taken.items() if name not in given}
-    said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
+        candidate = replace(candidate, missing=(*candidate.missing, _question_for(recipe, phrase.lacks, fleet)))
+    from_words = {name: item for name, item in slots.items() if name not in params}
+    from_words = {
+        name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in from_words.items()
+    }
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
-    sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in said.items())
-    says = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.says + sure
-    looks = recipe.effects == [Effect.READ]
+    sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in from_words.items())
+    weight = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.emphasis + sure
+    only_looks = recipe.effects == [Effect.READ]
     trusted = all(
-        item.trust >= _least(says, looked_for=looks and recipe.params[name].type == "text")
-        for name, item in said.items()
+        item.trust >= _least(weight, looked_for=only_looks and recipe.params[name].type == "text")
+        for name, item in from_words.items()
         if item.filled
     ) and not any(
         _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
         or (recipe.params[name].type == "path" and is_a_device(item, fleet))
-        or (item.bare and phrase.before(name) == "with")  # *with care* is no command
-        or (looks and item.trust is Trust.PLAIN and recipe.params[name].type == "text" and describes(item.value))
-        for name, item in said.items()
+        or (item.note is Note.BARE and phrase.before(name) == "with")  # *with care* is no command
+        or (only_looks and item.trust is Trust.PLAIN and recipe.params[name].type == "text" and describes(item.value))
+        for name, item in from_words.items()
         if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
-    able = _able(recipe, candidate.params, fleet) and not any(item.unable for item in said.values())
+    able = _able(recipe, candidate.params, fleet) and not any(item.note is Note.UNABLE for item in from_words.values())
     return Fit(
         candidate,
         literals=len(phrase.literals),
@@ -466,20 +476,20 @@ def _fit(
         order=order,
         fewest=not any(
             recipe.params[name].many and "any" not in item.value
-            for name, item in said.items()
+            for name, item in from_words.items()
             if item.filled and recipe.params[name].type == "device"
         ),
-        sure=trusted and complete and not candidate.missing and not unknown_in(given, recipe),
-        strange=sum(item.like_none or item.trust is Trust.DOUBTFUL for item in said.values()),
+        sure=trusted and complete and not candidate.missing and not unknown_in(params, recipe),
+        strange=sum(item.note is Note.LIKE_NONE or item.trust is Trust.DOUBTFUL for item in from_words.values()),
         unsaid=trusted and unsaid,
-        too_many=any(item.too_many for item in said.values()),
-        of_a_sort=any(recipe.params[name].type == "files" for name in said),
+        too_many=any(item.note is Note.TOO_MANY for item in from_words.values()),
+        of_a_sort=any(recipe.params[name].type == "files" for name in from_words),
     )
 
 
-def _least(says: float, *, looked_for: bool) -> Trust:
+def _least(weight: float, *, looked_for: bool) -> Trust:
     """Return the trust that a value needs beside a phrase and sure values that say so much together."""
-    return Trust.PLAIN if says >= (_SAYS_ENOUGH_TO_LOOK if looked_for else _SAYS_ENOUGH) else Trust.SURE
+    return Trust.PLAIN if weight >= (_SAYS_ENOUGH_TO_LOOK if looked_for else _SAYS_ENOUGH) else Trust.SURE
 
 
 def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:
@@ -492,14 +502,14 @@ def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bo
 
 def misplaced_in(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
     """Return the devices of these values that lack what the recipe needs of them: no laptop saves files as a phone."""
-    found: list[str] = []
+    names: list[str] = []
     for name, param in recipe.params.items():
         value = values.get(name)
         if param.type == "device" and isinstance(value, dict):
             able = {device.name for device in fleet.able(param.needs)}
-            named = [one.get("name") for one in value.get("any", [value])]
-            found.extend(one for one in named if isinstance(one, str) and one not in able)
-    return found
+            names_said = [one.get("name") for one in value.get("any", [value])]
+            names.extend(one for one in names_said if isinstance(one, str) and one not in able)
+    return names
 
 
 def _is_among(value: Any, other: Any) -> bool:
@@ -509,15 +519,15 @@ def _is_among(value: Any, other: Any) -> bool:
 
 
 def candidate_of(
-    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], score: int, fleet: FleetSnapshot
+    recipe: Recipe, slots: Mapping[str, SlotValue], params: Mapping[str, Any], score: int, fleet: FleetSnapshot
 ) -> Candidate:
-    taken = _without_device_as_folder(recipe, taken, given, fleet)
-    values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
-    values.update((name, value) for name, value in given.items() if name in recipe.params)
-    values.update(_besides_another(recipe, taken, values))
+    slots = _without_device_as_folder(recipe, slots, params, fleet)
+    values = {name: item.value for name, item in slots.items() if item.filled and name not in params}
+    values.update((name, value) for name, value in params.items() if name in recipe.params)
+    values.update(_besides_another(recipe, slots, values))
     missing: list[Missing] = []
     for name, param in recipe.params.items():
-        item = taken.get(name)
+        item = slots.get(name)
         refused = item is not None and not item.filled and name not in values
         needed = name not in values and not param.optional and param.default is None
         same = param.not_same is not None and name in values and _is_among(values[name], values.get(param.not_same))
@@ -537,47 +547,47 @@ def candidate_of(
 
 def _are_clear(item: SlotValue, param: ParamDoc, other: Any) -> bool:
     """Return whether words say which devices are meant, once the one that they must differ from is known."""
-    several = param.takes_many or item.wanted == 1
-    return several and (other is not None if item.others else item.wanted > 0)
+    several = param.takes_many or item.number == 1
+    return several and (other is not None if item.note is Note.OTHERS else item.number > 0)
 
 
 def _besides_another(
-    recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
+    recipe: Recipe, slots: Mapping[str, SlotValue], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the devices that words mean besides the one that they must differ from: *two machines*, *the others*.
 
     *Two machines* are clear where there are just two left; *all servers* are all but the one that the folder is on.
     """
-    for name, item in taken.items():
+    for name, item in slots.items():
         param = recipe.params[name]
         other = values.get(param.not_same or "")
-        if item.filled and item.others and other is not None and name in values:
+        if item.filled and item.note is Note.OTHERS and other is not None and name in values:
             left = [one for one in item.value["any"] if one != other]
         elif name not in values and _are_clear(item, param, other):
             left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
-            left = [] if item.wanted and len(left) != item.wanted else left
+            left = [] if item.number and len(left) != item.number else left
         else:
             continue
         if left:
             yield name, {"any": left} if len(left) > 1 else left[0]
 
 
-def unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+def unknown_in(params: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
     """Return the values given beside the words that a recipe has no parameter for, as they were given."""
-    unknown = [(name, value) for name, value in given.items() if name not in recipe.params]
+    unknown = [(name, value) for name, value in params.items() if name not in recipe.params]
     return tuple(
         f"{name}={value['name'] if isinstance(value, dict) and 'name' in value else value}" for name, value in unknown
     )
 
 
-def _asked_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
+def _question_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
     param = recipe.params[name]
     able = fleet.able(param.needs) if param.type == "device" else ()
     return Missing(name, param.type, param_title(name, param), "", tuple(device.name for device in able))
 
 
 def _without_device_as_folder(
-    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], fleet: FleetSnapshot
+    recipe: Recipe, slots: Mapping[str, SlotValue], params: Mapping[str, Any], fleet: FleetSnapshot
 ) -> Mapping[str, SlotValue]:
     """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
 
@@ -587,18 +597,18 @@ def _without_device_as_folder(
         name
         for name, param in recipe.params.items()
         if param.type == "device"
-        and name not in taken
-        and name not in given
+        and name not in slots
+        and name not in params
         and not param.optional
         and not param.default
     ]
-    values = dict(taken)
-    for name, item in taken.items():
+    values = dict(slots)
+    for name, item in slots.items():
         if recipe.params[name].type == "path" and item.filled and is_a_device(item, fleet):
             device = fleet.by_name[str(item.value).casefold()]
             values[name] = SlotValue(reason=f"{device.name} is a device; name the folder")
-            found = take(device.name, recipe.params[open_devices[0]], fleet) if len(open_devices) == 1 else None
-            values.update({open_devices[0]: found} if found is not None and found.filled else {})
+            device_value = take(device.name, recipe.params[open_devices[0]], fleet) if len(open_devices) == 1 else None
+            values.update({open_devices[0]: device_value} if device_value is not None and device_value.filled else {})
     return values
 
 

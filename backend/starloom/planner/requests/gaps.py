@@ -7,21 +7,24 @@ must not be asked about words that a recipe takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.fleet import (
     DEVICE_CLASSES,
+    MACHINES,
     DeviceSnapshot,
     FleetSnapshot,
     class_of,
     gone_in,
     gone_words,
     of_class,
+    singular,
 )
 from starloom.planner.requests.clauses import ARTICLES, MONTHS, plain_word, word_set
 
+_LOOKS: Final = word_set("what show read get see give tell display take")
 _PLACES: Final = word_set(
     "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
     " tomorrow today every"
@@ -53,7 +56,11 @@ _END: Final = re.compile(
     r"(?:stop|cancel|abort|undo|take back)(?:$|\b(?: (?:it|that|this|everything|all)$"
     r"|.*\b(?:running|backups?|copy|copying|search|run|work|tasks?|jobs?|constellation|requests?|update)\b))"
 )
-_UP: Final = re.compile(r"(?:is|are)\b.*\b(?:up|down|on|off|online|offline|connected|reachable|alive|awake)$")
+_STATE: Final = (
+    r"(?:(?:back|up|down|on|off|online|offline|away|gone|dead|alive|awake|asleep|(?:dis|re)?connected|(?:un)?reachable)"
+    r"\b ?)+"
+)
+_UP: Final = re.compile(rf"(?:is|are)\b.*\b{_STATE}$")
 _BY_DATE_TAKEN: Final = re.compile(
     r"(?:rename|sort|name|order)\b.*\b(?:photos?|pictures?|images?|pics|files?|videos?)\b.*\b"
     r"(?:by (?:the )?(?:date|day|time|month|year)|when (?:they|it) (?:were|was) (?:taken|made))\b"
@@ -79,7 +86,30 @@ _ONLY_IN_ONE: Final = re.compile(
     re.IGNORECASE,
 )
 _ASK: Final = r"ask (?:(?:the|my) )?(?:phone|tablet|laptop|computer|{})\b(?! (?:if|whether|for)\b)"
-_WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
+_WATCH: Final = re.compile(
+    r"(?:tell|warn|alert|notify|inform|e-?mail|message|text|ping|let) me (?:know )?"
+    r"(?:when|if|as soon as|whenever|once)\b"
+)
+_WATCH_DEVICE: Final = re.compile(
+    rf"{_WATCH.pattern}.*\b(?:is|are|was|has|goes|go|comes|come|gets|becomes|turns) (?:been |not )?"
+    rf"{_STATE}(?:again|now|here)?$"
+)
+_PRINT: Final = re.compile(r"print(?: out)?\b(?!.*\b(?:screen|preview)\b)|.+ on (?:the |my |our )?(?:\w+ )?printer$")
+_MAIL: Final = r"(?:(?:e-?)?mails?|sms|text messages?|whats ?app|telegram|signal|slack|fax|letter)"
+_SEND: Final = re.compile(
+    rf"(?:e-?mail|mail|whats ?app|fax|sms)\b.*"
+    rf"|(?:send|write|forward|post|share)\b.*\b(?:an? |by |via |per |as |with |over |on ){_MAIL}\b.*"
+    r"|(?:text|message|call|phone|ring|write to) [^\s\"`]+(?: (?:that|to|about|and|at|when)\b.*)?"
+)
+_RECEIVER: Final = re.compile(r"\b(?:to|message|text|call|ring)\b")
+_OPERATE: Final = re.compile(
+    r"(?:lock|unlock|mute|unmute|dim|log ?(?:out|off|in)|sign (?:out|in)|suspend|hibernate|put .+ to sleep"
+    r"|(?:turn|switch) (?:up|down|off)|(?:set|change|raise|lower))\b(?P<rest>.*)"
+)
+_WAKE: Final = re.compile(r"(?:wake(?: up)?|turn on|switch on|power on|boot|start(?: up)?)\b(?P<rest>.+)")
+_PARTS: Final = word_set(
+    "screen screens display displays monitor volume sound brightness wallpaper keyboard session sleep"
+)
 _WATCH_DISK: Final = re.compile(rf"{_WATCH.pattern}.*\b(?:full|(?:no|little|out of) (?:space|room))\b")
 _WATCH_FOLDER: Final = re.compile(
     rf"{_WATCH.pattern}(?=.*\b(?:files?|pictures?|photos?|scans?|something|anything)\b)"
@@ -120,62 +150,98 @@ class _Gap:
     """Whether it is about a clause behind a request that a recipe takes without it."""
 
 
-def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
-    """Tell whether words restart a device and no service of it."""
-    found = _RESTART.match(said)
-    if found is None:
-        return False
-    rest = _CLOCK.sub(" ", found["rest"])
+def _of_a_device(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
+    """Return the test of words that begin so and go on with a device, and with no service of it."""
+
+    def fits(request: str, fleet: FleetSnapshot) -> bool:
+        act = pattern.match(request)
+        return act is not None and _is_a_device(act["rest"], fleet)
+
+    return fits
+
+
+def _is_a_device(words: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words are devices alone, and perhaps a time."""
+    rest = _CLOCK.sub(" ", words)
     for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
         rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())
 
 
 def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
-    return lambda said, _fleet: pattern.match(said) is not None
+    return lambda request, _fleet: pattern.match(request) is not None
 
 
 def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     """Return the test of words that begin so and name a device."""
-    return lambda said, fleet: pattern.match(said) is not None and any(one.named_in(said) for one in fleet.devices)
+    return lambda request, fleet: pattern.match(request) is not None and _names_a_device(request, fleet)
 
 
-def _moves(said: str, fleet: FleetSnapshot) -> bool:
+def _names_a_device(text: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words have the name of a device or a word for devices: *the server*."""
+    words = {singular(plain_word(word)) for word in text.split()}
+    return not words.isdisjoint(MACHINES) or any(one.named_in(text) for one in fleet.devices)
+
+
+def _sends(request: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words send something to a person: no message in quotes, and none to a device, as *message nas*."""
+    if '"' in request or not _SEND.fullmatch(request):
+        return False
+    return not any(_names_a_device(part, fleet) for part in _RECEIVER.split(request)[1:])
+
+
+def _operates(text: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words operate a device itself or a part of it: its lock, sound or screen."""
+    act = _OPERATE.match(text)
+    if act is None:
+        return False
+    of_a_part = not _PARTS.isdisjoint(map(plain_word, act["rest"].split()))
+    return of_a_part or (act["rest"] != "" and _is_a_device(act["rest"], fleet))
+
+
+def _moves(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words move something between devices; moving anything else is work for a model."""
-    return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
+    return _MOVE.match(request) is not None and sum(device.named_in(request) for device in fleet.devices) > 1
 
 
-def _from_another(said: str, fleet: FleetSnapshot) -> bool:
+def _from_another(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words run a script of one device over files of another."""
-    found = _SCRIPT.match(said)
-    two = sum(device.named_in(said) for device in fleet.devices) > 1
-    return found is not None and two and found["device"] not in found["rest"]
+    script = _SCRIPT.match(request)
+    two = sum(device.named_in(request) for device in fleet.devices) > 1
+    return script is not None and two and script["device"] not in script["rest"]
 
 
-def _renames(said: str, fleet: FleetSnapshot) -> bool:
+def _renames(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words give a device another name; files are renamed by other words."""
-    found = _RENAME.match(said)
-    return found is not None and any(device.name_pattern.match(found["rest"]) for device in fleet.devices)
+    renaming = _RENAME.match(request)
+    return renaming is not None and any(device.name_pattern.match(renaming["rest"]) for device in fleet.devices)
 
 
-def _compares(said: str, fleet: FleetSnapshot) -> bool:
+def _compares(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
-    return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
+    return _COMPARE.match(request) is not None and any(device.named_in(request) for device in fleet.devices)
 
 
-def _asks(said: str, fleet: FleetSnapshot) -> bool:
+def _asks(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words ask somebody at a device something, with neither quotes nor a colon around it."""
     names = "|".join(re.escape(device.name.casefold()) for device in fleet.devices)
-    return '"' not in said and re.match(_ASK.format(names), said) is not None
+    return '"' not in request and re.match(_ASK.format(names), request) is not None
 
 
 _SEARCH: Final = ("fs.find", "fs.hash")
 _COMMAND: Final = ("shell.run",)
 _SENDS: Final = ("fs.find", "fs.hash", "artifact.put")
 _STORES: Final = ("fs.write", "fs.hash", "fs.verify")
+_LOOK_NOW: Final = _Way("*how is {one}* looks at it now", ("system.info",))
+_LOOK_EACH_HOUR: Final = (
+    _Way(
+        '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour', ("system.info",)
+    ),
+    _Way("*how is {one}* looks once", ("system.info",)),
+)
 _GAPS: Final = (
     _Gap(
-        _of_a_device,
+        _of_a_device(_RESTART),
         "no recipe restarts or turns off a whole device",
         (
             _Way("*restart nginx on {one}* restarts one service", ("service.restart",)),
@@ -214,12 +280,41 @@ _GAPS: Final = (
         _like(_END),
         "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its "
         "page does",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
     ),
     _Gap(
         _of_named(_UP),
         "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
+    ),
+    _Gap(
+        _like(_PRINT),
+        "no recipe and no tool prints; a command does, where the owner has granted it: "
+        "`starloom-agent grant shell:run -- lp {\\S+}`",
+        (_Way("*run lp letter.pdf on {one}* is such a request", _COMMAND),),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _sends,
+        "no recipe and no tool sends mail or messages to people: they go to devices of this fleet",
+        (
+            _Way('*send "hello" to {one}* shows a message there', ("notify",)),
+            _Way("*copy Documents from {one} to {other}* brings a folder to another device", _SENDS, _STORES),
+        ),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _of_a_device(_WAKE),
+        "no recipe and no tool turns a device on; a task for one that is away waits until it is connected",
+        (_LOOK_NOW,),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _operates,
+        "no recipe and no tool operates a device itself, its screen or its sound; a command may, where its owner has "
+        "granted it",
+        (_Way("*run loginctl lock-sessions on {one}* is such a request", _COMMAND),),
+        of_a_clause=True,
     ),
     _Gap(
         _like(_LINK),
@@ -254,7 +349,7 @@ _GAPS: Final = (
     _Gap(
         _of_named(_SEEN),
         "the record of who did what is on the page *Activity*, and in `starloom activity --device`",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
     ),
     _Gap(
         _moves,
@@ -269,7 +364,9 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
-        lambda said, fleet: _like(_ONE_HAS)(said, fleet) and sum(one.named_in(said) for one in fleet.devices) > 1,
+        lambda request, fleet: (
+            _like(_ONE_HAS)(request, fleet) and sum(one.named_in(request) for one in fleet.devices) > 1
+        ),
         "no recipe looks through whole devices for what only one of them has",
         (
             _Way(
@@ -330,16 +427,16 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
+        _of_named(_WATCH_DEVICE),
+        "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away; no "
+        "recipe waits for one to come or go, and a schedule tells you of it at its next look",
+        _LOOK_EACH_HOUR,
+    ),
+    _Gap(
         _of_named(_WATCH),
         "no recipe waits for something to happen; a schedule looks again and again, and tells you of a failure or a "
         "change",
-        (
-            _Way(
-                '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour',
-                ("system.info",),
-            ),
-            _Way("*how is {one}* looks once", ("system.info",)),
-        ),
+        _LOOK_EACH_HOUR,
     ),
     _Gap(
         _like(_ONLY_IN_ONE),
@@ -366,7 +463,7 @@ _GAPS: Final = (
         (),
     ),
     _Gap(
-        lambda said, fleet: _like(_PROGRAMS)(said, fleet) or _like(_RUNNING)(said, fleet),
+        lambda request, fleet: _like(_PROGRAMS)(request, fleet) or _like(_RUNNING)(request, fleet),
         "no recipe lists programs",
         (
             _Way("*how is {one}* tells its memory", ("system.info",)),
@@ -386,37 +483,42 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
 
     `of_a_clause`: a recipe takes them but for a clause.
     """
-    said = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
-    if not of_a_clause and (gone := gone_in(said, fleet)):
+    request = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
+    if not of_a_clause and (gone := gone_in(request, fleet)):
         return f"{gone_words(gone)}."
     if not fleet.devices:
         return ""
     for gap in _GAPS:
-        if (gap.of_a_clause or not of_a_clause) and gap.fits(said, fleet):
-            named = _named_in(words, fleet)
-            ways = ", and ".join(filter(None, (_way(way, said, fleet, named) for way in gap.ways)))
+        if (gap.of_a_clause or not of_a_clause) and gap.fits(request, fleet):
+            examples = _examples_in(words, fleet)
+            of_its_kind = _called_by_kind(request, fleet.devices)
+            ordered = sorted(
+                fleet.devices,
+                key=lambda one: (_place(one, request), one.name not in of_its_kind, one.demo, not one.online, one.name),
+            )
+            ways = ", and ".join(filter(None, (_way(way, ordered, examples) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
+def row_for(words: str, fleet: FleetSnapshot, telling: Collection[str]) -> str:
     """Return the sentence about a row for what no recipe does: words name the subject of a tool that a device offers.
 
-    `known` are the words that recipes are about: *disk* is one, and *clipboard* is none.
+    `telling` are the words that recipes are about: *disk* is one, and *clipboard* is none.
     """
-    said = [plain_word(word) for word in words.split()]
-    subjects = {word for word in said if word not in known}
+    plain = [plain_word(word) for word in words.split()]
+    subjects = {word for word in plain if word not in telling}
     offering: dict[int, bool] = {}  # many devices share one set of tools
     for device in fleet.devices:
         if id(device.tools) not in offering:
             offering[id(device.tools)] = any(tool.partition(".")[0] in subjects for tool in device.tools)
     able = [device for device in fleet.devices if offering[id(device.tools)]]
-    called = {one.name for word in said if class_of(word) in DEVICE_CLASSES for one in of_class(word, able)}
+    of_its_kind = _called_by_kind(words, able)
     ordered = sorted(
         able,
         key=lambda one: (
             not one.named_in(words.casefold()),
-            one.name not in called,
+            one.name not in of_its_kind,
             one.demo,
             not one.online,
             one.name,
@@ -426,37 +528,45 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
         return ""
     device = ordered[0]
     offers = [offer for tool, offer in sorted(device.tools.items()) if tool.partition(".")[0] in subjects]
-    best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(said)))
+    best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(plain)))
+    tool = f"`{best.name}` of {device.name}"
+    if plain[0] not in {*telling, *_LOOKS} and not any(plain[0] in offer.title.casefold() for offer in offers):
+        return f"no recipe and no tool here does that; {tool} is the tool that comes nearest ({best.title})"
     return (
-        f"the tool `{best.name}` of {device.name} comes near ({best.title}): add a row with it in "
+        f"the tool {tool} comes near ({best.title}): add a row with it in "
         f"Build. `starloom tools show {best.name}` names what it takes and gives"
     )
 
 
-def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
+def _called_by_kind(words: str, devices: Sequence[DeviceSnapshot]) -> set[str]:
+    """Return the names of the devices that words call by their kind: *my phone*."""
+    kinds = (singular(plain_word(word)) for word in words.split())
+    return {one.name for word in kinds if class_of(word) in DEVICE_CLASSES for one in of_class(word, devices)}
+
+
+def _examples_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
     """Return the folder and the two files that words are about, as they were written; examples for what they lack."""
-    said = " ".join(words.split())
-    found, two = _FOLDER.search(said) or _FOLDER_IN.search(said), _ONLY_IN_ONE.search(said)
-    named = found is not None and found["folder"].casefold() not in fleet.by_name
-    folder = found["folder"] if found is not None and named else "Documents"
+    text = " ".join(words.split())
+    place, two = _FOLDER.search(text) or _FOLDER_IN.search(text), _ONLY_IN_ONE.search(text)
+    is_folder = place is not None and place["folder"].casefold() not in fleet.by_name
+    folder = place["folder"] if place is not None and is_folder else "Documents"
     first, second = (two["first"], two["second"]) if two is not None else ("a.txt", "b.txt")
     bare = folder.strip('"')  # within the quotes of a command
     return {"folder": folder, "bare": bare, "first": first, "second": second}
 
 
-def _way(way: _Way, said: str, fleet: FleetSnapshot, named: dict[str, str]) -> str:
-    """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
-    ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
+def _way(way: _Way, ordered: Sequence[DeviceSnapshot], examples: dict[str, str]) -> str:
+    """Return a request with the first devices that may do what it needs; empty where there are too few."""
     able = [device for device in ordered if device.may(way.needs)]
     others = [device for device in ordered if device not in able[:1] and device.may(way.other_needs)]
     if len(able) < (2 if "{two}" in way.words else 1) or ("{other}" in way.words and not others):
         return ""
     two = " and ".join(device.name for device in able[:2])
     other = others[0].name if others else ""
-    return way.words.format(one=able[0].name, other=other, two=two, **named)
+    return way.words.format(one=able[0].name, other=other, two=two, **examples)
 
 
-def _place(device: DeviceSnapshot, said: str) -> int:
+def _place(device: DeviceSnapshot, request: str) -> int:
     """Return where words name a device, so that what they name first stays first; behind them all if they do not."""
-    found = device.name_pattern.search(said)
-    return found.start() if found is not None else len(said)
+    name_match = device.name_pattern.search(request)
+    return name_match.start() if name_match is not None else len(request)

@@ -99,10 +99,10 @@ _ENOUGH: Final = 2
 
 def in_english(words: str) -> str:
     """Return German words in English, word by word, as far as the table goes; empty for words that are not German."""
-    said = _WORD.findall(plain_letters(words))
-    if sum(word in _GERMAN_ONLY for word in said) < min(_ENOUGH, len(said)):
+    words_said = _WORD.findall(plain_letters(words))
+    if sum(word in _GERMAN_ONLY for word in words_said) < min(_ENOUGH, len(words_said)):
         return ""
-    return " ".join(_IN_ENGLISH.get(word, word) for word in said)
+    return " ".join(_IN_ENGLISH.get(word, word) for word in words_said)
 
 
 @dataclass(frozen=True)
@@ -318,19 +318,19 @@ def requests_in_english(words: str, names: Collection[re.Pattern[str]]) -> Itera
     typed = " ".join(words.split()).strip(" .!?")
     if typed.count(" ") >= _WORDS_MOST:
         return
-    said = _WISHES.sub("", typed, count=1)
+    text = _WISHES.sub("", typed, count=1)
     for pattern, english in _SENTENCES:
-        said = pattern.sub(english, said)
-    if said == typed and not any(_is_german(plain_word(word)) for word in typed.split()):
+        text = pattern.sub(english, text)
+    if text == typed and not any(_is_german(plain_word(word)) for word in typed.split()):
         return
-    known = "|".join(sorted((pattern.pattern for pattern in names), key=len, reverse=True))
-    piece = re.compile(rf"{_PIECE}|(?<!\S)(?P<name>{known or '(?!)'})|\S+", re.IGNORECASE)
-    pieces = [*piece.finditer(said)]
-    kept = {found[0] for found in pieces if found["name"]}
-    tokens = _verb_first([found[0] for found in pieces if plain_word(found[0]) not in _COURTESY])
-    plain = ["" if token in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
+    names_pattern = "|".join(sorted((pattern.pattern for pattern in names), key=len, reverse=True))
+    piece = re.compile(rf"{_PIECE}|(?<!\S)(?P<name>{names_pattern or '(?!)'})|\S+", re.IGNORECASE)
+    pieces = [*piece.finditer(text)]
+    names_in_text = {match[0] for match in pieces if match["name"]}
+    tokens = _verb_first([match[0] for match in pieces if plain_word(match[0]) not in _COURTESY])
+    plain = ["" if token in names_in_text or token[0] in '"`“„' else plain_word(token) for token in tokens]
     telling = [word for word in plain if word and word not in _NEUTRAL]
-    if said == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
+    if text == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
         return
     yield from dict.fromkeys(_read(tokens, plain, of, to) for of in ("from", "of") for to in ("to", "on"))
 
@@ -352,7 +352,7 @@ def _verb_first(tokens: Sequence[str]) -> list[str]:
 
 def _read(tokens: Sequence[str], plain: Sequence[str], of: str, to: str) -> Translated:
     """Return one reading, word by word."""
-    said: list[str] = []
+    english_words: list[str] = []
     whole = True
     for at, (token, word) in enumerate(zip(tokens, plain, strict=True)):
         before, after = plain[at - 1] if at else "", plain[at + 1] if at + 1 < len(plain) else ""
@@ -364,8 +364,8 @@ def _read(tokens: Sequence[str], plain: Sequence[str], of: str, to: str) -> Tran
             )
             english = token
             tail = ""
-        said.append(english + tail)
-    return Translated(" ".join(said), whole)
+        english_words.append(english + tail)
+    return Translated(" ".join(english_words), whole)
 
 
 def _word(word: str, typed: str, before: str, after: str, of: str, to: str) -> str | None:
@@ -453,34 +453,34 @@ def clock_in_english(words: str) -> str:
     """Return words with a rhythm in German said in English, and all other words as they are."""
     if _CLOCK.search(words) is None:
         return words
-    said = _AT.sub(_time, _EXCEPT_DAYS.sub(_except, _CLOCK.sub(_rhythm, words)))
-    return _PARTS_ALONE.sub(lambda found: f"{_PARTS[found[0].casefold()]}s", said)
+    english = _AT.sub(_time, _EXCEPT_DAYS.sub(_except, _CLOCK.sub(_rhythm, words)))
+    return _PARTS_ALONE.sub(lambda match: f"{_PARTS[match[0].casefold()]}s", english)
 
 
-def _except(found: re.Match[str]) -> str:
-    days = [_DAYS[name.casefold()] for name in _DAY_NAME.findall(found["off"])]
+def _except(match: re.Match[str]) -> str:
+    days = [_DAYS[name.casefold()] for name in _DAY_NAME.findall(match["off"])]
     return f"except {' and '.join(f'{day}s' for day in days)}"
 
 
-def _time(found: re.Match[str]) -> str:
+def _time(match: re.Match[str]) -> str:
     """Return a time of day in English: *um halb acht* is *at 7:30*."""
-    hour = int(found["number"]) if found["number"] else _HOURS[found["word"].casefold()]
-    minute = int(found["minute"] or found["past"] or 0) + _OF_HOUR.get((found["of_hour"] or "").casefold(), 0)
-    part = _PARTS.get((found["before"] or found["behind"] or "").casefold(), "")
+    hour = int(match["number"]) if match["number"] else _HOURS[match["word"].casefold()]
+    minute = int(match["minute"] or match["past"] or 0) + _OF_HOUR.get((match["of_hour"] or "").casefold(), 0)
+    part = _PARTS.get((match["before"] or match["behind"] or "").casefold(), "")
     at = f"at {hour + minute // 60}:{minute % 60:02}" if minute else f"at {hour}"
     return f"{at} {'at' if part == 'night' else 'in the'} {part}" if part else at
 
 
-def _rhythm(found: re.Match[str]) -> str:
-    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
-    if date := said.get("date"):
+def _rhythm(match: re.Match[str]) -> str:
+    parts = {name: text.casefold() for name, text in match.groupdict().items() if text}
+    if date := parts.get("date"):
         return f"every {_NTH.get(date) or date.replace('.', 'th')} of the month"
-    if "day" in said:
-        nth = f"{_NTH[said['nth']]} " if "nth" in said else ""
-        return f"every {nth}{_DAYS[said['day']]}{' of the month' if 'month' in said else ''}"
-    if "unit" in said:
-        return f"every {_COUNTED.get(said['count'], said['count'])} {_UNITS[said['unit']]}"
-    if some := said.get("some") or said.get("often"):
+    if "day" in parts:
+        nth = f"{_NTH[parts['nth']]} " if "nth" in parts else ""
+        return f"every {nth}{_DAYS[parts['day']]}{' of the month' if 'month' in parts else ''}"
+    if "unit" in parts:
+        return f"every {_COUNTED.get(parts['count'], parts['count'])} {_UNITS[parts['unit']]}"
+    if some := parts.get("some") or parts.get("often"):
         return f"on {_DAYS[some]}s"
-    adverb = _ADVERBS.get(found[0].casefold())
+    adverb = _ADVERBS.get(match[0].casefold())
     return f"every {adverb}" if adverb else "at the end of each month"

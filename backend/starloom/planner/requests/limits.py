@@ -43,8 +43,8 @@ class Limit:
     @property
     def excludes(self) -> bool:
         """Whether it takes out what it names: *not the one of nas*; *only nas* takes out all else."""
-        said = {plain_word(word) for word in self.text.split()}
-        return self.head not in _KEEPS and _KEEPS.isdisjoint(said) and (self.head == "but" or is_negation(self.head))
+        words = {plain_word(word) for word in self.text.split()}
+        return self.head not in _KEEPS and _KEEPS.isdisjoint(words) and (self.head == "but" or is_negation(self.head))
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,20 @@ _FORBIDS_FIRST: Final = re.compile(
     r"(?P<order>[^,;:\"`]*\b(?:nothing|not|never|no|don['\u2019]?t)\b[^,;:\"`]*)[,;]\s*(?:(?:just|but|only|and|then)\s+)*(?P<rest>.+)",
     re.IGNORECASE,
 )
+_INSTEAD: Final = re.compile(r"but (?:only )?(?=\w)", re.IGNORECASE)
+_THING: Final = r"(?:\"[^\"]+\"|[^\s,;:\"`]+(?: (?!(?:from|of|on|in|to|at|onto|into|but|and)\b)[^\s,;:\"`]+){0,3})"
+_BETWEEN: Final = re.compile(
+    r"(?!.*\b(?:all|every|everything)\b)(?P<before>[^`\"]*?[^\s,`\"])[\s,]+"
+    r"(?P<text>(?:(?:and|but) )?(?<!do )(?<!does )(?<!did )(?<!should )"
+    r"(?:not|never|except(?: for)?|without|excluding|other than|apart from) (?!from |of |on |in |to |at )"
+    rf"(?:all |any )?(?:the |my )?{_THING})"
+    r"(?:,? but(?: only)?|,|(?= (?:from|of|on|in|to|at|onto|into)\b)) (?P<after>[^`\"]+)",
+    re.IGNORECASE,
+)
+"""A negated thing in the middle of a request: *copy Documents, but not the videos, from laptop to nas*.
+
+Of *all pictures except the big ones* it is what makes the sort, so that no request is left without it.
+"""
 _CONDITION: Final = re.compile(
     r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
     r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before"
@@ -118,15 +132,15 @@ def conditions_behind(words: str) -> Iterator[tuple[str, str]]:
     for pattern in (_CONDITION, _ACT_BEHIND):
         at = 0
         for _ in range(_CONDITIONS_MOST):
-            found = pattern.search(words, at)
-            if found is None:
+            condition = pattern.search(words, at)
+            if condition is None:
                 break
-            at = found.start("tail")
-            before = words[: found.start()]
-            if pattern is _ACT_BEHIND and limits_in(words_of(found["tail"])):
+            at = condition.start("tail")
+            before = words[: condition.start()]
+            if pattern is _ACT_BEHIND and limits_in(words_of(condition["tail"])):
                 continue  # *and replace it, at most 10*: the limit is the part without a place
             if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
-                yield before.strip(), found["tail"].strip(" .!?,")
+                yield before.strip(), condition["tail"].strip(" .!?,")
 
 
 def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusion | None:
@@ -134,9 +148,11 @@ def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusio
 
     `devices` are the patterns of their names in lower case: *how are my machines, not the one of nas*.
     """
-    said = words.casefold()
-    if len(said) == len(words):
-        spans = sorted((span.start(), span.end(), name) for name, of in devices.items() for span in of.finditer(said))
+    lowered = words.casefold()
+    if len(lowered) == len(words):
+        spans = sorted(
+            (span.start(), span.end(), name) for name, of in devices.items() for span in of.finditer(lowered)
+        )
         for at, (start, end, name) in enumerate(spans):
             head = _LEAVES_OUT.search(words[:start])
             if head is None:
@@ -147,12 +163,18 @@ def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusio
                     names.append(other)
                     end = until
             before, after = words[: head.start()].strip(" ,;."), words[end:].strip(" ,;.!?")
-            # *Copy Documents not from nas to laptop* says more behind it, so that no request is left without it.
-            apart = not before or not after or words[end:].lstrip()[0] in _ENDS
+            # *Copy Documents not from nas to laptop* says more behind it, so that no request is left without it;
+            # *not from nas but from vps* says the other one.
+            instead = _INSTEAD.match(after)
+            after = after[instead.end() :] if instead is not None else after
+            apart = not before or not after or instead is not None or words[end:].lstrip()[0] in _ENDS
             text = words[head.start() : end].strip(" ,;")
             return Exclusion(f"{before} {after}".strip() if apart else "", text, tuple(names))
     forbidden = _FORBIDS_FIRST.fullmatch(words)
-    return Exclusion(forbidden["rest"], forbidden["order"].strip()) if forbidden is not None else None
+    if forbidden is not None:
+        return Exclusion(forbidden["rest"], forbidden["order"].strip())
+    between = _BETWEEN.fullmatch(words)
+    return Exclusion(f"{between['before']} {between['after']}", between["text"]) if between is not None else None
 
 
 def trash_of_results(request: str, act: str) -> str:
@@ -170,14 +192,14 @@ def limits_in(words: Sequence[Word], names: Container[str] = ()) -> tuple[Limit,
     plain = ["" if hidden else plain_word(words[at].text) for at, hidden in enumerate(_hidden(words))]
     if not any(word in _LIKELY or is_negation(word) for word in plain):
         return ()
-    found: list[Limit] = []
+    limits: list[Limit] = []
     for at in range(len(plain)):
         first = _first(plain, at)
-        if first is None or plain[at] in names or (found and first <= found[-1].last):
+        if first is None or plain[at] in names or (limits and first <= limits[-1].last):
             continue
         last = _last(words, plain, at)
-        found.append(Limit(typed(words[first : last + 1]), plain[at], first, last))
-    return tuple(found)
+        limits.append(Limit(typed(words[first : last + 1]), plain[at], first, last))
+    return tuple(limits)
 
 
 def _hidden(words: Sequence[Word]) -> Iterator[bool]:
@@ -234,41 +256,41 @@ def _last(words: Sequence[Word], plain: Sequence[str], at: int) -> int:
     return last
 
 
-def in_slots(limits: Sequence[Limit], taken: Iterable[str]) -> tuple[Limit, ...]:
+def in_slots(limits: Sequence[Limit], texts: Iterable[str]) -> tuple[Limit, ...]:
     """Return the limits that slots have swallowed, rather than words of the phrase: *at most {pixels} pixels*."""
     if not limits:
         return ()
-    said = [words_of(text) for text in taken]
+    slots = [words_of(text) for text in texts]
     left = Counter(
         plain_word(word.text)
-        for words in said
+        for words in slots
         for word, hidden in zip(words, _hidden(words), strict=True)
         if not hidden
     )
-    found: list[Limit] = []
+    swallowed: list[Limit] = []
     for limit in reversed(limits):
         if left[limit.head] > 0:
             left[limit.head] -= 1
-            found.append(limit)
-    return tuple(reversed(found))
+            swallowed.append(limit)
+    return tuple(reversed(swallowed))
 
 
 def not_about(limits: Sequence[Limit], phrases: Iterable[Phrase]) -> tuple[Limit, ...]:
     """Return the limits of which phrases have not the head and another telling word as well: *at most 800 pixels*."""
     if not limits:
         return ()
-    own = {form for phrase in phrases for form in phrase.literals}
+    literals = {form for phrase in phrases for form in phrase.literals}
     telling = {form for phrase in phrases for form in phrase.telling}
 
     def about(limit: Limit) -> bool:
-        said = [plain_word(word) for word in limit.text.split()]
-        head = said.index(limit.head) + 1
-        return own.issuperset(said[:head]) and not telling.isdisjoint(said[head:])
+        words = [plain_word(word) for word in limit.text.split()]
+        head = words.index(limit.head) + 1
+        return literals.issuperset(words[:head]) and not telling.isdisjoint(words[head:])
 
     return tuple(limit for limit in limits if not about(limit))
 
 
 def not_in(unused: Sequence[str], limits: Sequence[Limit]) -> tuple[str, ...]:
     """Return the words that no recipe has a place for, with each limit in one piece."""
-    held = {word for limit in limits for word in limit.text.split()}
-    return (*(word for word in unused if word not in held), *(limit.text for limit in limits))
+    in_limits = {word for limit in limits for word in limit.text.split()}
+    return (*(word for word in unused if word not in in_limits), *(limit.text for limit in limits))

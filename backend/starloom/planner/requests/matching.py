@@ -19,10 +19,10 @@ from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
-    Asked,
     Candidate,
     Fit,
     Missing,
+    RequestWords,
     Trial,
     candidate_of,
     fits_of,
@@ -98,7 +98,7 @@ class Match(StrEnum):
 class Matched:
     """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
 
-    `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
+    `words` are those that were matched, and `params` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
     out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
     `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*. `always` is
@@ -115,7 +115,7 @@ class Matched:
     limit: str = ""
     always: str = ""
     words: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_exact(self) -> bool:
@@ -137,59 +137,63 @@ def match_all(
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
 
-    def once(said: str) -> Matched:
-        found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
-        if found.gap and said.startswith(found.limit):  # it is all that the words say
-            found = replace(found, limit="")
-        if found.outcome is Match.EXACT or found.on_trial:
-            return found
-        if (answer := pointer_in(said, fleet)) is not None:
+    def once(request: str) -> Matched:
+        result = _with_limit(_match_all(request, catalogue, fleet, params, shown_to), request, fleet)
+        if result.gap and request.startswith(result.limit):  # it is all that the words say
+            result = replace(result, limit="")
+        if result.outcome is Match.EXACT or result.on_trial:
+            return result
+        if (answer := pointer_in(request, fleet)) is not None:
             return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
-        return found
+        return result
 
-    def taken(said: str) -> Matched:
-        found = once(said)
-        if found.is_exact or found.on_trial:
-            return found
-        left = exclusion_in(said, {device.name: device.name_pattern for device in fleet.devices})
-        if left is not None and not (left.devices and found.gap):
-            before = once(left.request) if left.request else found
+    def match_around_exclusion(request: str) -> Matched:
+        result = once(request)
+        if result.is_exact or result.on_trial:
+            return result
+        left = exclusion_in(request, {device.name: device.name_pattern for device in fleet.devices})
+        if left is not None and not (left.devices and result.gap):
+            before = once(left.request) if left.request else result
             if left.request and before.candidates and before.outcome is not Match.NONE and not before.gap:
                 return before if before.on_trial else _excluding(before, left, catalogue, fleet)
-            found = replace(found, candidates=_without(found, left, catalogue))
-        return found if found.is_exact or found.on_trial or found.gap else _before_condition(said, found, once)
+            result = replace(result, candidates=_without(result, left, catalogue))
+        return result if result.is_exact or result.on_trial or result.gap else _before_condition(request, result, once)
 
-    def meant(said: str) -> Matched:
-        found = taken(said)
-        if found.outcome is Match.EXACT or found.on_trial:
-            return found
-        readings = requests_in_english(clock_in_english(said), [device.name_pattern for device in fleet.devices])
-        return _of_german([(taken(one.english), one) for one in readings], said, catalogue) or found
+    def match_in_english(request: str) -> Matched:
+        result = match_around_exclusion(request)
+        if result.outcome is Match.EXACT or result.on_trial:
+            return result
+        readings = requests_in_english(clock_in_english(request), [device.name_pattern for device in fleet.devices])
+        return (
+            _of_german([(match_around_exclusion(one.english), one) for one in readings], request, catalogue) or result
+        )
 
-    found = meant(words)
-    if found.outcome is not Match.EXACT and not found.on_trial:
-        two = next((one for one in _parted(words) if all(meant(part).outcome is Match.EXACT for part in one)), None)
-        told = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
-        found = replace(found, gap=told.format(*two)) if two is not None else found
+    result = match_in_english(words)
+    if result.outcome is not Match.EXACT and not result.on_trial:
+        two = next(
+            (one for one in _parted(words) if all(match_in_english(part).outcome is Match.EXACT for part in one)), None
+        )
+        sentence = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
+        result = replace(result, gap=sentence.format(*two)) if two is not None else result
     return replace(
-        found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
+        result, words=words, params={name: value for name, value in (params or {}).items() if value is not None}
     )
 
 
-def _before_condition(words: str, found: Matched, taken: Callable[[str], Matched]) -> Matched:
+def _before_condition(words: str, result: Matched, match_request: Callable[[str], Matched]) -> Matched:
     """Return the match of the request before a condition, which no recipe has a place for, with what holds anyway.
 
     *Copy Documents to nas, ask me first* is no device called *ask me first*.
     """
     for request, condition in conditions_behind(words):
-        if (trashing := trash_of_results(request, condition)) and (trashed := taken(trashing)).is_exact:
-            told = "nothing is deleted: the extra ones go into the trash, from which they can be brought back"
-            return replace(trashed, outcome=Match.NEAR, always=told)
-        before = taken(request)
+        if (trashing := trash_of_results(request, condition)) and (trashed := match_request(trashing)).is_exact:
+            sentence = "nothing is deleted: the extra ones go into the trash, from which they can be brought back"
+            return replace(trashed, outcome=Match.NEAR, always=sentence)
+        before = match_request(request)
         if before.candidates and before.candidates[0].score == WHOLE and not before.on_trial and not before.gap:
             candidates = tuple(replace(one, unused=(*one.unused, condition)) for one in before.candidates)
             return replace(before, outcome=Match.NEAR, candidates=candidates, always=always_so(condition))
-    return found
+    return result
 
 
 def _excluding(before: Matched, left: Exclusion, catalogue: Catalogue, fleet: FleetSnapshot) -> Matched:
@@ -206,37 +210,41 @@ def _excluding(before: Matched, left: Exclusion, catalogue: Catalogue, fleet: Fl
         }
         whole.append(replace(one, params={**every, **one.params}))
     candidates = _without(replace(before, candidates=tuple(whole)), left, catalogue)
-    named = [[device for value in one.params.values() for device in _names_of(value)] for one in candidates]
-    held = [bool(left.devices and devices) for devices in named]
+    names = [[device for value in one.params.values() for device in _names_of(value)] for one in candidates]
+    names_devices = [bool(left.devices and devices) for devices in names]
     candidates = tuple(
-        one if is_held else replace(one, unused=(*one.unused, left.text))
-        for one, is_held in zip(candidates, held, strict=True)
+        one if is_named else replace(one, unused=(*one.unused, left.text))
+        for one, is_named in zip(candidates, names_devices, strict=True)
     )
-    always = f"it is offered for {listed(named[0])}, and not for {listed(left.devices)}" if held[0] else ""
+    always = f"it is offered for {listed(names[0])}, and not for {listed(left.devices)}" if names_devices[0] else ""
     rhythm = before.rhythm
     if rhythm is not None:
         rhythm = replace(rhythm, rest=f"{rhythm.rest} {left.text}", misspelt=True)
     return replace(before, outcome=Match.NEAR, candidates=candidates, rhythm=rhythm, always=always)
 
 
-def _without(found: Matched, left: Exclusion, catalogue: Catalogue) -> tuple[Candidate, ...]:
+def _without(result: Matched, left: Exclusion, catalogue: Catalogue) -> tuple[Candidate, ...]:
     """Return the candidates of a match with no value and no choice that is a device which words leave out."""
     candidates: list[Candidate] = []
-    for recipe, one in offered(found, catalogue):
+    for recipe, one in offered(result, catalogue):
         values = dict(one.params)
         missing = [
             replace(item, choices=tuple(choice for choice in item.choices if choice not in left.devices))
             for item in one.missing
         ]
         for name, value in one.params.items():
-            named = _names_of(value)
-            kept = [device for device in named if device not in left.devices]
-            if kept == named:
+            names = _names_of(value)
+            remaining = [device for device in names if device not in left.devices]
+            if remaining == names:
                 continue
             del values[name]
             param = recipe.params[name]
-            if kept:
-                values[name] = {"any": [{"name": device} for device in kept]} if len(kept) > 1 else {"name": kept[0]}
+            if remaining:
+                values[name] = (
+                    {"any": [{"name": device} for device in remaining]}
+                    if len(remaining) > 1
+                    else {"name": remaining[0]}
+                )
             elif not param.optional:
                 missing.append(Missing(name, param.type, param_title(name, param)))
         candidates.append(replace(one, params=values, missing=tuple(missing)))
@@ -264,34 +272,36 @@ def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catal
     exact = {(one.candidates[0].recipe, canonical(one.candidates[0].params)) for one, _ in readings if one.is_exact}
     changed = [_with_typed_names(one, words, catalogue) for one, _ in readings]
     pairs = zip(changed, readings, strict=True)
-    sure = next((one for one, (before, said) in pairs if one is before and one.is_exact and said.whole), None)
+    sure = next((one for one, (before, reading) in pairs if one is before and one.is_exact and reading.whole), None)
     if sure is not None and len(exact) == 1:
         return sure
     near = min(changed, key=_far, default=None)
     return replace(near, outcome=Match.NEAR) if near is not None and near.is_exact else near
 
 
-def _far(found: Matched) -> tuple[int, int, int]:
+def _far(result: Matched) -> tuple[int, int, int]:
     """Return how far words are from a recipe: the reading of German that comes nearest is shown."""
-    first = found.candidates[0] if found.candidates else None
+    first = result.candidates[0] if result.candidates else None
     lacks = len(first.missing) + len(first.unused) if first is not None else 0
-    return list(Match).index(found.outcome), -(first.score if first is not None else 0), lacks
+    return list(Match).index(result.outcome), -(first.score if first is not None else 0), lacks
 
 
-def _with_typed_names(found: Matched, words: str, catalogue: Catalogue) -> Matched:
+def _with_typed_names(result: Matched, words: str, catalogue: Catalogue) -> Matched:
     """Return a match without names that nobody typed, which are asked for: *pictures* is no folder of *Fotos*."""
     typed = {plain_word(word) for word in words.split()} | ARTICLES | {"all"}
     candidates: list[Candidate] = []
-    for one in found.candidates:
+    for one in result.candidates:
         params = recipe.params if (recipe := catalogue.get(one.recipe)) is not None else {}
-        said = ((name, value) for name, value in one.params.items() if isinstance(value, str) and name in params)
-        of_names = [(name, value) for name, value in said if params[name].type in _NAMED]
+        texts = ((name, value) for name, value in one.params.items() if isinstance(value, str) and name in params)
+        of_names = [(name, value) for name, value in texts if params[name].type in _NAMED]
         lost = {name for name, value in of_names if not typed.issuperset(map(plain_word, value.split()))}
-        kept = {name: value for name, value in one.params.items() if name not in lost}
-        asked = (Missing(name, params[name].type, param_title(name, params[name])) for name in params if name in lost)
-        candidates.append(replace(one, params=kept, missing=(*one.missing, *asked)) if lost else one)
-    same = all(one is before for one, before in zip(candidates, found.candidates, strict=True))
-    return found if same else replace(found, candidates=tuple(candidates))
+        remaining = {name: value for name, value in one.params.items() if name not in lost}
+        open_places = (
+            Missing(name, params[name].type, param_title(name, params[name])) for name in params if name in lost
+        )
+        candidates.append(replace(one, params=remaining, missing=(*one.missing, *open_places)) if lost else one)
+    same = all(one is before for one, before in zip(candidates, result.candidates, strict=True))
+    return result if same else replace(result, candidates=tuple(candidates))
 
 
 def _match_all(
@@ -299,45 +309,45 @@ def _match_all(
 ) -> Matched:
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
-    found = match(words, others, fleet, params=params)
-    known = telling_words(_texts_of(others))
-    if not grown or found.outcome is Match.EXACT:
-        return _with_gap(found, words, fleet, known)
-    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet, known)
-    candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
-    if found.outcome is Match.EXACT and candidates[0].trial is not None:
+    result = match(words, others, fleet, params=params)
+    telling = telling_words(_texts_of(others))
+    if not grown or result.outcome is Match.EXACT:
+        return _with_gap(result, words, fleet, telling)
+    result = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet, telling)
+    candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in result.candidates)
+    if result.outcome is Match.EXACT and candidates[0].trial is not None:
         keeper = catalogue.keepers.get(candidates[0].recipe)
         if not shown_to or keeper != who(shown_to):
             return Matched(Match.NEAR, candidates, on_trial=True)
-    return replace(found, candidates=candidates)
+    return replace(result, candidates=candidates)
 
 
-def _with_limit(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+def _with_limit(result: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words without a recipe with their limit; of words that forbid work, no recipe is near."""
-    if found.outcome is Match.EXACT or found.on_trial:
-        return found
+    if result.outcome is Match.EXACT or result.on_trial:
+        return result
     limits = limits_in(request_words(words), fleet.by_name)
     if limits and limits[0].forbids:
-        found = replace(found, outcome=Match.NONE, candidates=(), rhythm=None)
-    return replace(found, limit=limits[0].text) if limits and found.outcome is Match.NONE else found
+        result = replace(result, outcome=Match.NONE, candidates=(), rhythm=None)
+    return replace(result, limit=limits[0].text) if limits and result.outcome is Match.NONE else result
 
 
-def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
+def offered(result: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
     """Return the recipes of a match with their candidates, as they are offered to a model."""
-    return [(recipe, one) for one in found.candidates if (recipe := catalogue.get(one.recipe)) is not None]
+    return [(recipe, one) for one in result.candidates if (recipe := catalogue.get(one.recipe)) is not None]
 
 
-def _with_gap(found: Matched, words: str, fleet: FleetSnapshot, known: Collection[str]) -> Matched:
+def _with_gap(result: Matched, words: str, fleet: FleetSnapshot, telling: Collection[str]) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
-    whole = found.candidates and found.candidates[0].score == WHOLE
-    taken = found.outcome is Match.EXACT or found.rhythm is not None
-    gap = "" if taken else gap_in(words, fleet, of_a_clause=bool(whole))
-    gap = gap or (row_for(words, fleet, known) if found.outcome is Match.NONE else "")
-    running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
+    whole = result.candidates and result.candidates[0].score == WHOLE
+    starts = result.outcome is Match.EXACT or result.rhythm is not None
+    gap = "" if starts else gap_in(words, fleet, of_a_clause=bool(whole))
+    gap = gap or (row_for(words, fleet, telling) if result.outcome is Match.NONE else "")
+    running = None if whole or result.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
     if running is not None:
-        told = "; ".join(filter(None, (running.sentence, gap)))
-        return Matched(Match.NONE, (), about_starloom=True, gap=told, places=running.places)
-    return Matched(Match.NONE, (), gap=gap) if gap else found
+        sentence = "; ".join(filter(None, (running.sentence, gap)))
+        return Matched(Match.NONE, (), about_starloom=True, gap=sentence, places=running.places)
+    return Matched(Match.NONE, (), gap=gap) if gap else result
 
 
 def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:
@@ -347,10 +357,10 @@ def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:
     return replace(candidate, trial=Trial(runs.in_a_row, newest.clean_ms if newest is not None else 0))
 
 
-def _quoted(asked: re.Match[str]) -> str:
+def _quoted(colon: re.Match[str]) -> str:
     """Return the words of a question behind a colon with the question in quotes, and other quotes in it."""
-    question = asked[2] if _IN_QUOTES.fullmatch(asked[2]) else "“" + asked[2].replace("”", '"') + "”"
-    return f"{asked[1]} {question}"
+    question = colon[2] if _IN_QUOTES.fullmatch(colon[2]) else "“" + colon[2].replace("”", '"') + "”"
+    return f"{colon[1]} {question}"
 
 
 def match(
@@ -365,28 +375,28 @@ def match(
         once = match(rhythm.rest, recipes, fleet, params=params)
         if once.outcome is not Match.NONE:
             return Matched(Match.NEAR, once.candidates, replace(rhythm, misspelt=once.outcome is not Match.EXACT))
-    said = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
-    given = {name: value for name, value in (params or {}).items() if value is not None}
-    if not said or len(said) > WORDS_MOST:
+    tokens = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
+    values = {name: value for name, value in (params or {}).items() if value is not None}
+    if not tokens or len(tokens) > WORDS_MOST:
         return Matched(Match.NONE, ())
-    as_typed = _match(said, recipes, fleet, given)
-    taken = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
-    if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in taken):
+    as_typed = _match(tokens, recipes, fleet, values)
+    filled = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
+    if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in filled):
         return as_typed
-    known = spellings(_texts_of(recipes))
-    right = spelled(said, known, fleet.by_name)
-    if right == said:
+    spelled_forms = spellings(_texts_of(recipes))
+    right = spelled(tokens, spelled_forms, fleet.by_name)
+    if right == tokens:
         return as_typed
     # Misspelt words are corrected to offer a recipe, never to run one.
-    meant = _match(right, recipes, fleet, given)
+    corrected = _match(right, recipes, fleet, values)
     if as_typed.outcome is Match.EXACT:
         # *Copy the databse notes.sqlite* is no folder of two words where the right word makes it another recipe.
-        other = meant.outcome is Match.EXACT and meant.candidates[0].recipe != as_typed.candidates[0].recipe
-        return Matched(Match.NEAR, (*meant.candidates, *as_typed.candidates)) if other else as_typed
-    changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
-    if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < WHOLE):
+        other = corrected.outcome is Match.EXACT and corrected.candidates[0].recipe != as_typed.candidates[0].recipe
+        return Matched(Match.NEAR, (*corrected.candidates, *as_typed.candidates)) if other else as_typed
+    changed = sum(typed != corrected for typed, corrected in zip(tokens, right, strict=True))
+    if corrected.outcome is Match.NONE or (changed == 1 and corrected.candidates[0].score < WHOLE):
         return as_typed  # one corrected word is too little to offer a recipe by
-    offered = _first_of_each([*meant.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
+    offered = _first_of_each([*corrected.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
     return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
 
 
@@ -394,22 +404,24 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
     return tuple(chain.from_iterable(recipe.phrases for recipe in recipes))
 
 
-def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Asked:
+def _request(
+    tokens: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]
+) -> RequestWords:
     telling = telling_words(_texts_of(recipes))
     names = {plain_letters(device.name) for device in fleet.devices}
     devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
-    return Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
+    return RequestWords(tokens, forms_in(tokens), fleet, params, telling, devices, limits_in(tokens, fleet.by_name))
 
 
-def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
+def _match(tokens: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]) -> Matched:
     fits: list[Fit] = []
-    asked = _asked(said, recipes, fleet, given)
+    request = _request(tokens, recipes, fleet, params)
     whole: list[Fit] = []
-    phrases_by = [(recipe, phrases_of_recipe(recipe, given)) for recipe in recipes]
+    phrases_by = [(recipe, phrases_of_recipe(recipe, params)) for recipe in recipes]
     for of_a_sort in (False, True):  # a phrase without its *all* is tried where none fits as it is written
         for recipe, phrases in phrases_by:
             tried = [phrase for phrase in phrases if (phrase.sort != "") is of_a_sort]
-            fits.extend(fits_of(recipe, tried, asked, phrases) if tried else ())
+            fits.extend(fits_of(recipe, tried, request, phrases) if tried else ())
         whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
         if whole and whole[0].able:
             break
@@ -418,14 +430,14 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
     open_ = [fit for fit in fits if whole and not fit.sure and not (fit.too_many and whole[0].of_a_sort)]
     closer = [fit for fit in open_ if (fit.literals, not best[1]) > (best[0], False)]
-    picked = [] if best[1] else [*_picked_there(phrases_by, asked)]
+    picked = [] if best[1] else [*_picked_there(phrases_by, request)]
     if closer or (whole and picked):
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
-        found = _placed([*picked, *(fit.candidate for fit in ranked), whole[0].candidate], recipes, fleet)
-        return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
+        candidates = _placed([*picked, *(fit.candidate for fit in ranked), whole[0].candidate], recipes, fleet)
+        return Matched(Match.NEAR, tuple(candidates[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
-    likely = _placed([*picked, *(_likely(fits) or _nearly(recipes, asked))], recipes, fleet)
+    likely = _placed([*picked, *(_likely(fits) or _nearly(recipes, request))], recipes, fleet)
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
@@ -435,12 +447,12 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
 def _placed(candidates: Sequence[Candidate], recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Candidate]:
     """Return the first candidate of each recipe, without those for which named devices lack what others do not need."""
     by_name = {recipe.name: recipe for recipe in recipes}
-    found = _first_of_each(candidates)
-    placed = [one for one in found if not misplaced_in(by_name[one.recipe], one.params, fleet)]
-    return placed or found
+    firsts = _first_of_each(candidates)
+    placed = [one for one in firsts if not misplaced_in(by_name[one.recipe], one.params, fleet)]
+    return placed or firsts
 
 
-def _picked_there(recipes: Iterable[tuple[Recipe, tuple[Phrase, ...]]], asked: Asked) -> Iterator[Candidate]:
+def _picked_there(recipes: Iterable[tuple[Recipe, tuple[Phrase, ...]]], request: RequestWords) -> Iterator[Candidate]:
     """Yield the recipes by which a person picks files on the device that words take them from, where it has no others.
 
     *Send a file from my phone to laptop*: a browser's tab hands over nothing but what is picked there.
@@ -449,14 +461,14 @@ def _picked_there(recipes: Iterable[tuple[Recipe, tuple[Phrase, ...]]], asked: A
         picking = [name for name, param in recipe.params.items() if PICK in param.needs]
         if not picking:
             continue
-        values = mentioned(recipe, phrases, asked.said, asked.fleet)
+        values = mentioned(recipe, phrases, request.words, request.fleet)
         source = values.get(picking[0])
-        named = source.value.get("name", "") if source is not None and source.filled else ""
-        device = asked.fleet.by_name.get(named.casefold())
+        source_name = source.value.get("name", "") if source is not None and source.filled else ""
+        device = request.fleet.by_name.get(source_name.casefold())
         others = [one for name, one in values.items() if name not in picking and one.filled]
         if device is not None and device.can((PICK,)) and not device.can(_READS) and others:
-            near = candidate_of(recipe, values, asked.given, WHOLE, asked.fleet)
-            yield replace(near, unused=left_over(asked.said, phrases, asked.devices))
+            near = candidate_of(recipe, values, request.params, WHOLE, request.fleet)
+            yield replace(near, unused=left_over(request.words, phrases, request.devices))
 
 
 def _likely(fits: Sequence[Fit]) -> list[Candidate]:
@@ -472,28 +484,28 @@ def _likely(fits: Sequence[Fit]) -> list[Candidate]:
     return [fit.candidate for fit in partial]
 
 
-def _nearly(recipes: Sequence[Recipe], asked: Asked) -> list[Candidate]:
+def _nearly(recipes: Sequence[Recipe], request: RequestWords) -> list[Candidate]:
     """Return the candidates of words that fit no phrase: first those that would with one more device, or with how.
 
     *Copy results to archiv* says the folder and where it goes; *from* is asked. *Tidy Downloads* lacks its *by kind*.
     """
     fits: list[Fit] = []
     nears: list[Candidate] = []
-    looks = next((form for word in asked.said for form in word.forms), "") in _LOOKING
+    only_looks = next((form for word in request.words for form in word.forms), "") in _LOOKING
     for recipe in recipes:
-        phrases = phrases_of_recipe(recipe, asked.given)
-        if looks and not _looks_too(recipe, phrases):
+        phrases = phrases_of_recipe(recipe, request.params)
+        if only_looks and not _looks_too(recipe, phrases):
             continue
-        near = _near(recipe, phrases, asked)
+        near = _near(recipe, phrases, request)
         if near is None:
             continue
         nears.append(near)
         devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
         needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
-        shorter = without_device(phrases, needed.difference(asked.given))
+        shorter = without_device(phrases, needed.difference(request.params))
         fits.extend(
             fit
-            for fit in fits_of(recipe, (*shorter, *without_how(phrases)), asked, phrases, plain=True)
+            for fit in fits_of(recipe, (*shorter, *without_how(phrases)), request, phrases, plain=True)
             if [one.type for one in fit.candidate.missing] in ([], ["device"])
         )
     return [*_likely(fits), *sorted(nears, key=lambda item: -item.score)]
@@ -504,38 +516,38 @@ def _looks_too(recipe: Recipe, phrases: Sequence[Phrase]) -> bool:
 
     *Find letters older than 2005* shares words with *empty what is older than {days} days*, and must not be offered it.
     """
-    return _CHANGES.isdisjoint(recipe.effects) or any(phrase.parts[0][0] in _LOOKING for phrase in phrases)
+    return _CHANGES.isdisjoint(recipe.effects) or any(phrase.parts[0].text in _LOOKING for phrase in phrases)
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
-    found: dict[str, Candidate] = {}
+    firsts: dict[str, Candidate] = {}
     for candidate in candidates:
-        found.setdefault(candidate.recipe, candidate)
-    return list(found.values())
+        firsts.setdefault(candidate.recipe, candidate)
+    return list(firsts.values())
 
 
-def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: Asked) -> Candidate | None:
+def _near(recipe: Recipe, phrases: tuple[Phrase, ...], request: RequestWords) -> Candidate | None:
     """Return a recipe whose phrases have words in common with those that were said."""
     telling = (
-        phrase for phrase in phrases if not (phrase.sort or phrase.ranks) and not asked.forms.isdisjoint(phrase.tells)
+        phrase for phrase in phrases if not (phrase.sort or phrase.ranks) and not request.forms.isdisjoint(phrase.tells)
     )
-    best = max((overlap(phrase, asked.forms) for phrase in telling), default=0.0)
+    best = max((overlap(phrase, request.forms) for phrase in telling), default=0.0)
     if not best:
         return None
-    unheeded = not_about(asked.limits, phrases)
+    unheeded = not_about(request.limits, phrases)
     out = {at for limit in unheeded if limit.excludes for at in range(limit.first, limit.last + 1)}
-    wanted = [word for at, word in enumerate(asked.said) if at not in out]
-    named = mentioned(recipe, phrases, wanted, asked.fleet)
-    near = candidate_of(recipe, named, asked.given, min(WHOLE - 1, round(best * WHOLE)), asked.fleet)
-    words = " ".join(word.text for word in wanted if not word.quoted)
-    own = {form for phrase in phrases for form in phrase.literals}
-    others = devices_left_over(words, own, near.params, asked.fleet)
-    loose = left_over(asked.said, phrases, asked.devices)
-    if len(loose) == 1 and not unheeded and loose[0] not in asked.telling:
-        filled = _with_the_last_word(near, loose[0], recipe, asked.fleet)
+    relevant = [word for at, word in enumerate(request.words) if at not in out]
+    slots = mentioned(recipe, phrases, relevant, request.fleet)
+    near = candidate_of(recipe, slots, request.params, min(WHOLE - 1, round(best * WHOLE)), request.fleet)
+    words = " ".join(word.text for word in relevant if not word.quoted)
+    literals = {form for phrase in phrases for form in phrase.literals}
+    others = devices_left_over(words, literals, near.params, request.fleet)
+    loose = left_over(request.words, phrases, request.devices)
+    if len(loose) == 1 and not unheeded and loose[0] not in request.telling:
+        filled = _with_the_last_word(near, loose[0], recipe, request.fleet)
         near, loose = (near, loose) if filled is near else (filled, ())
     left = (*loose, *others)
-    return replace(near, unused=(*not_in(left, unheeded), *unknown_in(asked.given, recipe)))
+    return replace(near, unused=(*not_in(left, unheeded), *unknown_in(request.params, recipe)))
 
 
 def _with_the_last_word(near: Candidate, word: str, recipe: Recipe, fleet: FleetSnapshot) -> Candidate:
@@ -543,11 +555,15 @@ def _with_the_last_word(near: Candidate, word: str, recipe: Recipe, fleet: Fleet
 
     *Search the files of nas for Museum* has nothing else that it may be; it is offered so, and starts nothing.
     """
-    places = [item for item in near.missing if item.type in ("text", "path", "file")]
-    if len(places) != 1 or places[0].reason or (places[0].type != "text" and word.isalpha() and word.islower()):
-        return near  # *as well* is no folder
-    taken = take(word, recipe.params[places[0].name], fleet)
-    if not taken.filled:
+    places = [item.name for item in near.missing if item.type in ("text", "path", "file")]
+    if any(item.reason for item in near.missing if item.name in places):
         return near
-    missing = tuple(item for item in near.missing if item is not places[0])
-    return replace(near, params={**near.params, places[0].name: taken.value}, missing=missing)
+    if not near.missing and "/" in word:  # *list Schule/Fotos on nas*: it may do without a folder, and one is said
+        places = [name for name, param in recipe.params.items() if param.type == "path" and name not in near.params]
+    if len(places) != 1 or (recipe.params[places[0]].type != "text" and word.isalpha() and word.islower()):
+        return near  # *as well* is no folder
+    slot_value = take(word, recipe.params[places[0]], fleet)
+    if not slot_value.filled:
+        return near
+    missing = tuple(item for item in near.missing if item.name != places[0])
+    return replace(near, params={**near.params, places[0]: slot_value.value}, missing=missing)

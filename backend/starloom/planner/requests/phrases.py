@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from starloom.planner.fleet import singular
 from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_word, word_set
@@ -117,7 +118,7 @@ def words_of(text: str) -> list[Word]:
 
     Dots alone or behind a slash belong to a name before other words: *run ls .. on nas*, *run mypy ./... on nas*.
     """
-    found: list[Word] = []
+    words: list[Word] = []
     tokens = _TOKEN.findall(text)
     for at, token in enumerate(tokens):
         is_name = at + 1 < len(tokens) and _DOTS.search(token) is not None
@@ -126,8 +127,8 @@ def words_of(text: str) -> list[Word]:
         if not bare:
             continue
         forms = () if plain in _ARTICLES or plain in COURTESIES else _SAME.get(plain) or (plain_letters(plain),)
-        found.append(Word(bare, forms, token[len(bare) :]))
-    return found
+        words.append(Word(bare, forms, token[len(bare) :]))
+    return words
 
 
 def request_words(text: str) -> list[Word]:
@@ -148,16 +149,54 @@ def _opening(plain: tuple[str, ...]) -> int:
     return first
 
 
+class Part(NamedTuple):
+    """One part of a phrase: a literal form, or the name of a slot."""
+
+    text: str
+    is_slot: bool = False
+
+
+class Form(NamedTuple):
+    """A form of a word, and the position of that word."""
+
+    text: str
+    at: int
+
+
+class FirstFiles(NamedTuple):
+    """The slots for the first files of a sort: their sort, order and number, and the device that they are of."""
+
+    sort: str
+    by: str
+    most: str
+    of: str
+
+
+class Unsaid(NamedTuple):
+    """The slots that words need not name: those that may be left out, devices with a usual value or given beside the
+    words, and files whose *all* may be missing; and the slots for the first files.
+    """
+
+    optional: frozenset[str]
+    usual: frozenset[str]
+    beside: frozenset[str]
+    sorts: frozenset[str]
+    firsts: frozenset[FirstFiles]
+
+
+_ALL = Part("all")
+
+
 @dataclass(frozen=True)
 class Phrase:
-    """Parts in order: a literal form, or a slot (its name in `slot`).
+    """Parts in order.
 
     The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
     not: *and put a contact sheet*, without *on laptop*. `sort` is a slot for files of a sort that lacks its *all*, and
     `ranks` the slot of the device of which just the first files are meant.
     """
 
-    parts: tuple[tuple[str, bool], ...]
+    parts: tuple[Part, ...]
     lacks: str = ""
     sort: str = ""
     ranks: str = ""
@@ -172,14 +211,14 @@ class Phrase:
         return tuple(form for form, is_slot in self.parts if not is_slot)
 
     @cached_property
-    def own(self) -> frozenset[str]:
+    def distinct(self) -> frozenset[str]:
         """Its own words, each once."""
         return frozenset(self.literals)
 
     @cached_property
     def weight(self) -> float:
         """The weight of its own words, of which a request shares a part."""
-        return _weight(self.own)
+        return _weight(self.distinct)
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -192,15 +231,15 @@ class Phrase:
         return self.telling - _MERE
 
     @cached_property
-    def says(self) -> float:
+    def emphasis(self) -> float:
         """The weight of its own words: one for each with a meaning, half for a particle, and more for a plain one."""
         halves = sum(form in _PARTICLES or form in _PLAIN for form in set(self.literals))
         return len(self.telling) + halves / 2
 
     def before(self, slot: str) -> str:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
-        at = self.parts.index((slot, True))
-        return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
+        at = self.parts.index(Part(slot, is_slot=True))
+        return self.parts[at - 1].text if at and not self.parts[at - 1].is_slot else ""
 
     @cached_property
     def directions(self) -> Mapping[str, str]:
@@ -214,35 +253,35 @@ def directions_of(forms: Sequence[str]) -> list[str]:
 
     *Of* and *each* behind *to* divide a number of devices: *to each of the servers*.
     """
-    found = [""]
+    directions = [""]
     for at, form in enumerate(forms):
         divides = form in _DIVIDES and at > 0 and forms[at - 1] in _SMALL
-        found.append(found[-1] if divides else form)
-    return found
+        directions.append(directions[-1] if divides else form)
+    return directions
 
 
-def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
+def spelled(words: Sequence[Word], spellings: Collection[str], names: Collection[str]) -> list[Word]:
     """Return the words with slips of the pen put right: those nearly like a word of a phrase, and no device's name."""
-    ordered = tuple(sorted(known))
+    ordered = tuple(sorted(spellings))
     return [_spelled(word, ordered, names) for word in words]
 
 
-def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word:
+def _spelled(word: Word, spellings: tuple[str, ...], names: Collection[str]) -> Word:
     plain = plain_letters(word.text)
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
-    near = _near(plain, known)
+    near = _near(plain, spellings)
     if not near:
         return word
     return replace(word, forms=_SAME.get(near, (near,)), sort=near if is_sort(near) else "")
 
 
 @lru_cache(maxsize=4096)
-def _near(plain: str, known: tuple[str, ...]) -> str:
+def _near(plain: str, spellings: tuple[str, ...]) -> str:
     """Return the known word that this one was meant to be; empty for a known word and for one that is like none."""
-    if plain in known:
+    if plain in spellings:
         return ""
-    alike = [word for word in known if word[0] == plain[0] and abs(len(word) - len(plain)) <= 1]
+    alike = [word for word in spellings if word[0] == plain[0] and abs(len(word) - len(plain)) <= 1]
     slipped = [word for word in alike if _slip(plain, word)]
     cutoff = 0.0 if slipped else _SPELLED_LIKE
     return next(iter(difflib.get_close_matches(plain, slipped or alike, n=1, cutoff=cutoff)), "")
@@ -259,25 +298,25 @@ def _slip(one: str, other: str) -> bool:
 @lru_cache(maxsize=256)
 def _umlauts(phrase: str) -> tuple[tuple[str, str], ...]:
     """Return the words of a phrase that people type with two letters for an umlaut, and the form of each."""
-    said = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
+    spelled_words = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
     forms = (plain_letters(word.text) for word in words_of(phrase) if not word.text.isascii())
-    return tuple((out, form) for out, form in zip(said, forms, strict=True) if out != form)
+    return tuple((out, form) for out, form in zip(spelled_words, forms, strict=True) if out != form)
 
 
 def without_umlauts(words: list[Word], phrases: Iterable[str]) -> list[Word]:
     """Return words in which *groesste* has the form of *größte*, where a phrase has that word."""
-    known = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
-    if not known:
+    forms_of = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
+    if not forms_of:
         return words
-    return [replace(word, forms=tuple(known.get(form, form) for form in word.forms)) for word in words]
+    return [replace(word, forms=tuple(forms_of.get(form, form) for form in word.forms)) for word in words]
 
 
 @lru_cache(maxsize=16)
 def spellings(texts: tuple[str, ...]) -> frozenset[str]:
     """Return the words that a misspelt word may stand for: those of the phrases, and their synonyms."""
-    own = {form for text in texts for form in _phrase(text).literals}
-    same = {word for word, forms in _SAME.items() if own.issuperset(forms)}
-    return frozenset(word for word in own | same if len(word) >= _SPELLED_LEAST and word.isalpha())
+    literals = {form for text in texts for form in _phrase(text).literals}
+    same = {word for word, forms in _SAME.items() if literals.issuperset(forms)}
+    return frozenset(word for word in literals | same if len(word) >= _SPELLED_LEAST and word.isalpha())
 
 
 @lru_cache(maxsize=16)
@@ -293,7 +332,7 @@ def _phrase(text: str) -> Phrase:
 
 def read_phrase(text: str) -> Phrase:
     """Return a phrase ready to be compared. Courtesies that it begins with go, as in a request, if words are left."""
-    parts: list[tuple[str, bool]] = []
+    parts: list[Part] = []
     quoted: set[str] = set()
     tokens = text.split()
     rest = tokens[_opening(tuple(token.rstrip(_ENDINGS).casefold() for token in tokens)) :]
@@ -302,11 +341,11 @@ def read_phrase(text: str) -> Phrase:
     for token in tokens:
         slot = _SLOT.search(token)
         if slot:
-            parts.append((slot[1], True))
+            parts.append(Part(slot[1], is_slot=True))
             quoted.update([slot[1]] if token.startswith('"') else [])
             continue
         for word in words_of(token):
-            parts.extend((form, False) for form in word.forms)
+            parts.extend(Part(form) for form in word.forms)
     return Phrase(tuple(parts), quoted=frozenset(quoted))
 
 
@@ -320,86 +359,76 @@ def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -
     types = dict(kinds)
     owners = {(path, device) for text in texts for path, word, device in _ON_DEVICE.findall(text) if word != "on"}
 
-    def of(found: re.Match[str]) -> str:
-        path, word, device = found.groups()
+    def of(match: re.Match[str]) -> str:
+        path, word, device = match.groups()
         of_another = any(one == path and other != device for one, other in owners)
         says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
-        return f"{{{path}}} of {{{device}}}" if says_so else found[0]
+        return f"{{{path}}} of {{{device}}}" if says_so else match[0]
 
-    found = [*texts, *(_MAKE.sub("", text) for text in texts)]
-    return tuple(dict.fromkeys([*found, *(_ON_DEVICE.sub(of, text) for text in found)]))
+    variants = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    return tuple(dict.fromkeys([*variants, *(_ON_DEVICE.sub(of, text) for text in variants)]))
 
 
 _PHRASES_MOST = 200
 
 
 @lru_cache(maxsize=1024)
-def phrases_of(
-    texts: tuple[str, ...],
-    optional: frozenset[str],
-    usual: frozenset[str],
-    given: frozenset[str],
-    sorts: frozenset[str],
-    firsts: frozenset[tuple[str, str, str, str]] = frozenset(),
-) -> tuple[Phrase, ...]:
+def phrases_of(texts: tuple[str, ...], unsaid: Unsaid) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
     Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
-    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
-    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
-    they do without. `sorts` are slots for files of a sort, and `firsts` those with an order and a number.
+    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an optional
+    slot, the words before it ask for that slot; of one that ends with a usual or given device, they do without.
     """
-    found = dict.fromkeys(read_phrase(text) for text in texts)
-    written = list(found)
-    for phrase in written:
-        for tail in _clauses(written) if phrase.slots else ():
+    phrases = dict.fromkeys(read_phrase(text) for text in texts)
+    as_written = list(phrases)
+    for phrase in as_written:
+        for tail in _clauses(as_written) if phrase.slots else ():
             names = {name for name, is_slot in tail[1:] if is_slot}
             if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
-                found.setdefault(Phrase((*phrase.parts, *tail[1:])))
-    for phrase in list(found):
-        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
-        if shorter is not None and Phrase(shorter.parts) not in found:
-            found.setdefault(shorter)
-    for phrase in written:
-        found.update(dict.fromkeys(_without_all(phrase, sorts)))
-        found.update(dict.fromkeys(_with_first(phrase, firsts)))
-    return tuple(found)[: max(_PHRASES_MOST, len(texts))]
+                phrases.setdefault(Phrase((*phrase.parts, *tail[1:])))
+    for phrase in list(phrases):
+        shorter = _without_last(phrase, unsaid.optional) or _without_known(phrase, unsaid, as_written)
+        if shorter is not None and Phrase(shorter.parts) not in phrases:
+            phrases.setdefault(shorter)
+    for phrase in as_written:
+        phrases.update(dict.fromkeys(_without_all(phrase, unsaid.sorts)))
+        phrases.update(dict.fromkeys(_with_first(phrase, unsaid.firsts)))
+    return tuple(phrases)[: max(_PHRASES_MOST, len(texts))]
 
 
-def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[tuple[str, bool], ...]]:
+def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[Part, ...]]:
     """Yield the parts by which a phrase is longer than another one, from the slot on with which the other one ends."""
     for phrase in phrases:
         for other in phrases:
             length = len(other.parts)
-            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1][1]:
+            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1].is_slot:
                 yield phrase.parts[length - 1 :]
 
 
 def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
     """Return a phrase without the optional slot at its end, if the words before it tell that it is meant."""
     *before, (last, is_slot) = phrase.parts
-    if not is_slot or last not in optional or not before or before[-1][1] or before[-1][0] not in _SMALL:
+    if not is_slot or last not in optional or not before or before[-1].is_slot or before[-1].text not in _SMALL:
         return None
     rest = before[:-1]
     clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
-    told = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
-    return Phrase(tuple(rest), last) if told and len(clause) < len(rest) else None
+    tells = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
+    return Phrase(tuple(rest), last) if tells and len(clause) < len(rest) else None
 
 
-def _without_known(
-    phrase: Phrase, usual: frozenset[str], given: frozenset[str], written: Collection[Phrase]
-) -> Phrase | None:
+def _without_known(phrase: Phrase, unsaid: Unsaid, as_written: Collection[Phrase]) -> Phrase | None:
     """Return a phrase without the device at its end, where that is known: given beside the words, or the usual ones.
 
     The usual ones are meant where a phrase without the slot before does without it as well: *find duplicates*.
     """
     *before, (last, is_slot) = phrase.parts
-    if not is_slot or len(before) < _LEAST_PARTS or before[-1][1] or before[-1][0] not in _SMALL:
+    if not is_slot or len(before) < _LEAST_PARTS or before[-1].is_slot or before[-1].text not in _SMALL:
         return None
     shorter = Phrase(tuple(before[:-1]), last)
-    alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
-    return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
+    alike = Phrase(shorter.parts[:-2]) in as_written and shorter.parts[-1].is_slot and not shorter.parts[-2].is_slot
+    return shorter if shorter.telling and (last in unsaid.beside or (last in unsaid.usual and alike)) else None
 
 
 @lru_cache(maxsize=256)
@@ -414,7 +443,7 @@ def without_how(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
     shorter = (
         Phrase(phrase.parts[:-2])
         for phrase in phrases
-        if len(phrase.parts) > _LEAST_PARTS + 1 and phrase.parts[-2] in _HOW and phrase.parts[-3][1]
+        if len(phrase.parts) > _LEAST_PARTS + 1 and phrase.parts[-2] in _HOW and phrase.parts[-3].is_slot
     )
     return tuple(dict.fromkeys(phrase for phrase in shorter if phrase.tells and phrase not in phrases))
 
@@ -422,22 +451,22 @@ def without_how(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
 def _without_all(phrase: Phrase, sorts: frozenset[str]) -> Iterator[Phrase]:
     """Yield a phrase without its *all* before files of a sort: *copy the photos of both phones to nas*."""
     for at, (name, is_slot) in enumerate(phrase.parts):
-        if is_slot and name in sorts and at and phrase.parts[at - 1] == ("all", False):
+        if is_slot and name in sorts and at and phrase.parts[at - 1] == _ALL:
             yield Phrase((*phrase.parts[: at - 1], *phrase.parts[at:]), sort=name)
 
 
-def _with_first(phrase: Phrase, firsts: frozenset[tuple[str, str, str, str]]) -> Iterator[Phrase]:
+def _with_first(phrase: Phrase, firsts: frozenset[FirstFiles]) -> Iterator[Phrase]:
     """Yield a phrase with an order and a number instead of its *all*: *copy the newest 5 pictures of pixel to nas*.
 
     The device that the files are of has to be said: five of each of all devices are others than five of all.
     """
     for sort, by, most, of in firsts:
-        at = phrase.parts.index((sort, True)) - 1 if sort in phrase.slots and of in phrase.slots else -1
-        if at >= 0 and phrase.parts[at] == ("all", False) and not {by, most} & {*phrase.slots}:
+        at = phrase.parts.index(Part(sort, is_slot=True)) - 1 if sort in phrase.slots and of in phrase.slots else -1
+        if at >= 0 and phrase.parts[at] == _ALL and not {by, most} & {*phrase.slots}:
             for order in ((by, most), (most, by)):
-                slots = tuple((name, True) for name in order)
+                slots = tuple(Part(name, is_slot=True) for name in order)
                 yield Phrase((*phrase.parts[:at], *slots, *phrase.parts[at + 1 :]), ranks=of)
-            yield Phrase((*phrase.parts[:at], (by, True), *phrase.parts[at + 1 :]), lacks=most, ranks=of)
+            yield Phrase((*phrase.parts[:at], Part(by, is_slot=True), *phrase.parts[at + 1 :]), lacks=most, ranks=of)
 
 
 def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
@@ -445,19 +474,19 @@ def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
     if phrase.lacks or phrase.quoted or phrase.sort or phrase.ranks:
         return
     for at, (name, is_slot) in enumerate(phrase.parts):
-        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:
+        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1].is_slot:
             continue
-        word, before = phrase.parts[at - 1][0], phrase.parts[at - 2]
-        aside = before[1] and at > _LEAST_PARTS and phrase.parts[at - 3] == ("to", False)
+        word, before = phrase.parts[at - 1].text, phrase.parts[at - 2]
+        aside = before.is_slot and at > _LEAST_PARTS and phrase.parts[at - 3] == Part("to")
         shorter = Phrase((*phrase.parts[: at - 1], *phrase.parts[at + 1 :]), name)
         # *To Papers on nas* without its device would take the name of an unknown device for a folder.
-        if word in _SMALL and not aside and before[0] not in _SMALL and shorter.telling and len(shorter.parts) > 1:
+        if word in _SMALL and not aside and before.text not in _SMALL and shorter.telling and len(shorter.parts) > 1:
             yield shorter
 
 
-def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
-    """Return (form, position of its word) for every form; articles are passed over."""
-    return [(form, position) for position, word in enumerate(words) for form in word.forms]
+def _forms_of(words: list[Word]) -> list[Form]:
+    """Return every form with the position of its word; articles have none."""
+    return [Form(form, position) for position, word in enumerate(words) for form in word.forms]
 
 
 def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
@@ -478,12 +507,12 @@ def _is_quoted(text: str) -> bool:
 
 
 def _read(
-    parts: tuple[tuple[str, bool], ...],
+    parts: tuple[Part, ...],
     part: int,
-    forms: list[tuple[str, int]],
+    forms: list[Form],
     at: int,
     words: list[Word],
-    taken: dict[str, str],
+    reading: dict[str, str],
     budget: list[int],
 ) -> Iterator[dict[str, str]]:
     budget[0] -= 1
@@ -491,29 +520,29 @@ def _read(
         return
     if part == len(parts):
         if at == len(forms):
-            yield dict(taken)
+            yield dict(reading)
         return
     name, is_slot = parts[part]
     if not is_slot:
-        if at < len(forms) and forms[at][0] == name:
-            yield from _read(parts, part + 1, forms, at + 1, words, taken, budget)
+        if at < len(forms) and forms[at].text == name:
+            yield from _read(parts, part + 1, forms, at + 1, words, reading, budget)
         return
     least_after = len(parts) - part - 1
     for end in range(at + 1, len(forms) - least_after + 1):
-        if end < len(forms) and forms[end][1] == forms[end - 1][1]:
+        if end < len(forms) and forms[end].at == forms[end - 1].at:
             continue  # never split the two forms of one word
-        to_word = part + 1 == len(parts) or (not parts[part + 1][1] and parts[part + 1][0] in _SMALL)
-        taken[name] = _typed(words, forms, at, end, to_word=to_word)
-        yield from _read(parts, part + 1, forms, end, words, taken, budget)
-    taken.pop(name, None)
+        to_word = part + 1 == len(parts) or (not parts[part + 1].is_slot and parts[part + 1].text in _SMALL)
+        reading[name] = _typed(words, forms, at, end, to_word=to_word)
+        yield from _read(parts, part + 1, forms, end, words, reading, budget)
+    reading.pop(name, None)
 
 
-def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int, *, to_word: bool) -> str:
+def _typed(words: list[Word], forms: list[Form], at: int, end: int, *, to_word: bool) -> str:
     """Return the words between two forms as typed, with the articles before them.
 
     `to_word`: what has no form before the next word belongs to them, as in *run git checkout a on nas*.
     """
-    first, last = forms[at][1], forms[end - 1][1]
+    first, last = forms[at].at, forms[end - 1].at
     while first > 0 and not words[first - 1].forms and words[first - 1].text.casefold() not in COURTESIES:
         first -= 1
     while to_word and last + 1 < len(words) and not words[last + 1].forms:
@@ -534,19 +563,19 @@ def forms_in(words: Iterable[Word]) -> frozenset[str]:
     return frozenset(form for word in words for form in word.forms)
 
 
-def overlap(phrase: Phrase, said: frozenset[str]) -> float:
+def overlap(phrase: Phrase, forms: frozenset[str]) -> float:
     """Return 0..1: how much of the phrase's own words the forms said have, and how little they have besides.
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    if said.isdisjoint(phrase.tells):
+    if forms.isdisjoint(phrase.tells):
         return 0.0
-    common = phrase.own & said
-    foreign = len(said) - len(common)
+    common = phrase.distinct & forms
+    foreign = len(forms) - len(common)
     rest = max(0, foreign - 2 * len(phrase.slots))
     # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
     swallowed = _SWALLOWED ** min(foreign, _FOREIGN_MOST)
-    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(said))))
+    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(forms))))
 
 
 def _weight(forms: Iterable[str]) -> float:
@@ -558,14 +587,14 @@ def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collectio
 
     A word that chooses among things has a meaning: *newest* is left over where it is no word of a phrase.
     """
-    own = {form for phrase in phrases for form in phrase.literals}
+    literals = {form for phrase in phrases for form in phrase.literals}
     every = list(words)
     choices = set(choices_in(["" if word.quoted else plain_word(word.text) for word in every]))
     return tuple(
         word.text
         for at, word in enumerate(every)
         if word.forms
-        and own.isdisjoint(word.forms)
+        and literals.isdisjoint(word.forms)
         and (
             at in choices
             or not any(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.fleet import MACHINES, DeviceSnapshot, FleetSnapshot, of_class, singular
 from starloom.planner.requests.clauses import COURTESIES, plain_word
 from starloom_protocol.stream.authors import name_of
 
@@ -79,18 +79,23 @@ _LAST: Final = (
 )
 
 
+_ALL_ONLINE: Final = Pointer(
+    "Fleet shows which devices are connected, and the others with the time since when (`starloom devices`)", (_DEVICES,)
+)
+
+
 def _plain(sentence: str, *places: Place) -> Callable[[re.Match[str], FleetSnapshot], Pointer]:
-    return lambda _found, _fleet: Pointer(sentence, places)
+    return lambda _match, _fleet: Pointer(sentence, places)
 
 
-def _person(named: str, fleet: FleetSnapshot) -> str:
+def _person(word: str, fleet: FleetSnapshot) -> str:
     """Return the name of a person in words: *I*, *me* and *you* are the one who asks; empty for everyone."""
-    said = named.casefold()
-    return "" if said in ("we", "us") else name_of(fleet.asked_by) if said in _ASKER else named
+    plain = word.casefold()
+    return "" if plain in ("we", "us") else name_of(fleet.asked_by) if plain in _ASKER else word
 
 
-def _of_person(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
-    name = _person(found["who"], fleet)
+def _of_person(match: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    name = _person(match["who"], fleet)
     if not name:
         return None
     sentence = (
@@ -100,23 +105,23 @@ def _of_person(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     return Pointer(sentence, (_RUNS,))
 
 
-def _undone_of(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+def _undone_of(match: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     """Return how work is taken back: the newest of a person, that of the one who asks where nobody is named."""
-    named = found["undone"] or "me"
-    name = _person(named, fleet)
-    own, of = name == name_of(fleet.asked_by), f" --of {name}" if name else ""
-    newest = "your newest work" if own else f"the newest work of {name}" if name else "the newest work"
+    doer = match["undone"] or "me"
+    name = _person(doer, fleet)
+    is_asker, of = name == name_of(fleet.asked_by), f" --of {name}" if name else ""
+    newest = "your newest work" if is_asker else f"the newest work of {name}" if name else "the newest work"
     line = f"`starloom undo{of}` does so with {newest} that can be undone, after a question"
     sentence = "Undo on the page of a request takes back what it did, and shows first what that is; in a terminal " + (
         line if name else f"`starloom undo --preview` shows it of {newest}"
     )
-    return Pointer(sentence, (NEWEST, _RUNS) if own else (_RUNS,))
+    return Pointer(sentence, (NEWEST, _RUNS) if is_asker else (_RUNS,))
 
 
-def _again(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+def _again(match: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     """Return how a request runs again, with the device that words name instead."""
-    other = _named(found["other"] or "", fleet)
-    value = f" --with NAME={shlex.quote(other.name) if other is not None else 'DEVICE'}" if found["other"] else ""
+    other = _only_device(match["other"] or "", fleet)
+    value = f" --with NAME={shlex.quote(other.name) if other is not None else 'DEVICE'}" if match["other"] else ""
     sentence = (
         "Run again on the page of a request begins with the same values, and each can be changed there; in a terminal "
         f"`starloom again{value}` does so with the newest"
@@ -124,12 +129,12 @@ def _again(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     return Pointer(sentence, (NEWEST, _RUNS))
 
 
-def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+def _done_by(match: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     """Return where the work of a person stands; a device of that name is no person."""
-    name = _person(found["doer"], fleet)
-    if name and _named(name, fleet) is not None and name == found["doer"]:
+    name = _person(match["doer"], fleet)
+    if name and _only_device(name, fleet) is not None and name == match["doer"]:
         return None
-    did = "you" if found["doer"].casefold() in _ASKER else name or "everyone"
+    did = "you" if match["doer"].casefold() in _ASKER else name or "everyone"
     by, of = (f" --by {name}", f" --of {name}") if name else ("", "")
     return Pointer(
         f"Activity lists what {did} did, and Constellations the work that came of it; in a terminal "
@@ -138,18 +143,24 @@ def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     )
 
 
-def _online(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
-    """Return whether a device is connected, which the hub knows without asking it."""
-    device = _named(found["device"], fleet)
+def _online(match: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    """Return whether a device is connected, which the hub knows without asking it; no kind of device is a site."""
+    device = _only_device(match["device"], fleet)
     if device is None:
-        return None
+        return _ALL_ONLINE if _is_a_kind(match["device"]) else None
     now = "is connected now" if device.online else "is not connected now"
     return Pointer(f"the device {device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
 
 
-def _whereabouts(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+def _is_a_kind(text: str) -> bool:
+    """Tell whether words are a kind of device: *the server*, *our machines*."""
+    words = text.casefold().removeprefix("the ").removeprefix("my ").removeprefix("our ")
+    return singular(words) in MACHINES
+
+
+def _whereabouts(match: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     """Return what the hub knows of a device that somebody looks for; words for anything else look for a file."""
-    device = _named(found["sought"], fleet)
+    device = _only_device(match["sought"], fleet)
     if device is None:
         return None
     now = "is connected now" if device.online else "is not connected now"
@@ -159,9 +170,9 @@ def _whereabouts(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     return Pointer(sentence, (_page_of(device),))
 
 
-def _battery(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+def _battery(match: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     """Return the page that draws the battery of a device."""
-    device = _named(found["charged"] or found["powered"], fleet)
+    device = _only_device(match["charged"] or match["powered"], fleet)
     if device is None:
         return None
     return Pointer(
@@ -175,7 +186,7 @@ def _page_of(device: DeviceSnapshot) -> Place:
     return Place(device.name, f"/devices/{quote(device.id, safe='')}")
 
 
-def _told(_found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+def _notification(_match: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     phones = of_class("phone", fleet.devices)
     on = f" --notify-on {shlex.quote(phones[0].name)}" if phones else ""
     sentence = (
@@ -201,8 +212,9 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
     ),
     (
         _whole(
-            r"(?:is|are) (?P<device>(?:the |my )?[\w. -]{1,40}?) "
-            r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there)"
+            r"(?:is|are) (?P<device>(?:the |my |our )?[^\s,;\"`](?:[^,;\"`]{0,58}?[^\s,;\"`])??)"
+            r"(?: (?:still|back|really|already|currently|ever|not))* "
+            r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there|away|gone|back)"
             r"(?: (?:right|today|again|yet|still|at the moment))?"
         ),
         _online,
@@ -213,10 +225,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?:is|are) (?:online|offline|connected|disconnected|up|down|off|on|away|there|gone)"
             r"(?: (?:right|today|at the moment))?"
         ),
-        _plain(
-            "Fleet shows which devices are connected, and the others with the time since when (`starloom devices`)",
-            _DEVICES,
-        ),
+        lambda _match, _fleet: _ALL_ONLINE,
     ),
     (
         _whole(
@@ -362,7 +371,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?: (?:on|to|at|by|a|message|note|my|the|phone|mobile|iphone|handy|sms|mail))*"
             rf" (?:when|once|as soon as|if|after) {_SUBJECT}(?:'s| is| has| are| was)?(?: been)? {_DONE}"
         ),
-        _told,
+        _notification,
     ),
     (
         _whole(
@@ -394,10 +403,10 @@ _STOPPING: Final = _whole(
 
 def pointer_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     """Return the answer to words that ask about Starloom from the first to the last; None for all others."""
-    said = _said(words)
+    request = _without_courtesies(words)
     for pattern, point in _POINTERS:
-        found = pattern.fullmatch(said)
-        answer = point(found, fleet) if found is not None else None
+        match = pattern.fullmatch(request)
+        answer = point(match, fleet) if match is not None else None
         if answer is not None:
             return answer
     return None
@@ -405,25 +414,25 @@ def pointer_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
 
 def running_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     """Return where the work that is under way stands, for words that ask what is running, on one device or at all."""
-    found = _RUNNING.fullmatch(_said(words))
-    if found is None:
+    match = _RUNNING.fullmatch(_without_courtesies(words))
+    if match is None:
         return None
-    device = _named(found["where"] or "", fleet)
+    device = _only_device(match["where"] or "", fleet)
     if device is not None:
         sentence = (
             f"`starloom device show {shlex.quote(device.name)}` names the tasks under way there and who asked for each"
         )
         return Pointer(sentence, (_page_of(device),))
-    return None if found["where"] else Pointer("`starloom ls` lists the work that is under way", (_RUNS,))
+    return None if match["where"] else Pointer("`starloom ls` lists the work that is under way", (_RUNS,))
 
 
 def stopping_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     """Return the commands that free a device of work, for words that ask to stop or drain one alone."""
-    found = _STOPPING.fullmatch(_said(words))
-    if found is None:
+    match = _STOPPING.fullmatch(_without_courtesies(words))
+    if match is None:
         return None
-    device = _named(found["device"] or found["where"], fleet)
-    if device is None and found["device"]:
+    device = _only_device(match["device"] or match["where"], fleet)
+    if device is None and match["device"]:
         return None
     name = shlex.quote(device.name) if device else "DEVICE"
     sentence = (
@@ -433,13 +442,13 @@ def stopping_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     return Pointer(sentence, (_page_of(device) if device else _STOP,))
 
 
-def _said(words: str) -> str:
+def _without_courtesies(words: str) -> str:
     plain = words.replace("\u2019", "'").split()
     return " ".join(word for word in plain if plain_word(word) not in COURTESIES | {"pls"}).strip(" .!?,")
 
 
-def _named(said: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
+def _only_device(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
     """Return the device that words name, also as *till 2* for *till-2*, or the only one of a kind: *my phone*."""
-    name = said.casefold().removeprefix("the ").removeprefix("my ")
-    found = fleet.called(name) or of_class(name, fleet.devices)
-    return found[0] if len(found) == 1 else None
+    name = words.casefold().removeprefix("the ").removeprefix("my ")
+    devices = fleet.devices_called(name) or of_class(name, fleet.devices)
+    return devices[0] if len(devices) == 1 else None

@@ -31,27 +31,27 @@ _ENGLISH: Final = word_set("the my your of to for with is are does when what whi
 _NO_WORDS: Final = Matched(Match.NONE, ())
 
 
-def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
+def refused(match: Matched, fleet: FleetSnapshot) -> Fault:
     """Return the fault of words that start nothing, with its remedy."""
-    if found.on_trial:
-        return _fault(Code.RECIPE_ON_TRIAL, _trial_of(found.candidates[0]))
-    if found.outcome is Match.NEAR:
-        meant = found.gap or _may_mean(found.candidates)
-        meant = f"{meant}. {found.always[:1].upper()}{found.always[1:]}" if found.always else meant
-        if found.rhythm is not None:
-            line = _schedule_line(found, found.rhythm)
-            nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
-            meant = f"{meant}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
-        return _fault(Code.REQUEST_AMBIGUOUS, meant)
-    limit = f"no recipe has a place for {quoted(found.limit)}. " if found.limit else ""
-    if found.gap:
+    if match.on_trial:
+        return _fault(Code.RECIPE_ON_TRIAL, _trial_of(match.candidates[0]))
+    if match.outcome is Match.NEAR:
+        meaning = match.gap or _may_mean(match.candidates)
+        meaning = f"{meaning}. {match.always[:1].upper()}{match.always[1:]}" if match.always else meaning
+        if match.rhythm is not None:
+            line = _schedule_line(match, match.rhythm)
+            nearly = f" ({match.rhythm.nearly})" if match.rhythm.nearly else ""
+            meaning = f"{meaning}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
+        return _fault(Code.REQUEST_AMBIGUOUS, meaning)
+    limit = f"no recipe has a place for {quoted(match.limit)}. " if match.limit else ""
+    if match.gap:
         return _fault(
-            Code.REQUEST_NOT_UNDERSTOOD, limit + found.gap[:1].upper() + found.gap[1:] if limit else found.gap
+            Code.REQUEST_NOT_UNDERSTOOD, limit + match.gap[:1].upper() + match.gap[1:] if limit else match.gap
         )
-    nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
-    verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
+    nearest = ", ".join(quoted(candidate.title) for candidate in match.candidates)
+    verb = "recipe is" if len(match.candidates) == 1 else "recipes are"
     near = f"The nearest {verb} {nearest}. " if nearest else ""
-    return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + near + what_to_ask(fleet, found))
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + near + what_to_ask(fleet, match))
 
 
 _OWN_SENTENCES: Final = (
@@ -60,19 +60,19 @@ _OWN_SENTENCES: Final = (
 )
 
 
-def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
+def what_to_ask(fleet: FleetSnapshot, match: Matched) -> str:
     """Return two sentences about possible requests here, with the examples nearest to the words."""
-    shown = ", ".join(quoted(words) for words in examples(fleet, found))
+    offered = ", ".join(quoted(words) for words in examples(fleet, match))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
     if not fleet.devices:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
-    if not shown:
+    if not offered:
         return f"{first} The devices that are here offer nothing for that; add a computer by `starloom enroll`."
-    german = bool(in_english(found.words))
-    if not german and not _ENGLISH.isdisjoint(map(plain_word, found.words.split())):
-        return f"{first} Requests that work here: {shown}."
-    own = f" {_OWN_SENTENCES}" if german else ""
-    return f"{first} Say it in English, for example {shown}.{own}"
+    german = bool(in_english(match.words))
+    if not german and not _ENGLISH.isdisjoint(map(plain_word, match.words.split())):
+        return f"{first} Requests that work here: {offered}."
+    own_sentences = f" {_OWN_SENTENCES}" if german else ""
+    return f"{first} Say it in English, for example {offered}.{own_sentences}"
 
 
 @dataclass(frozen=True)
@@ -112,32 +112,32 @@ _NEAR: Final = 0.25
 """An example that is less like the words than that stands in its usual place."""
 
 
-def examples(fleet: FleetSnapshot, found: Matched = _NO_WORDS) -> tuple[str, ...]:
+def examples(fleet: FleetSnapshot, match: Matched = _NO_WORDS) -> tuple[str, ...]:
     """Return requests in words that fit a recipe and that the devices which they name can carry out now.
 
     Those nearest to the words that were said come first, with the devices that were named.
     """
-    named = _named_in(found, fleet)
-    devices = sorted(fleet.devices, key=lambda one: (one.name not in named, one.demo, not one.online, one.name))
-    asked: list[str] = []
+    named_devices = _named_in(match, fleet)
+    devices = sorted(fleet.devices, key=lambda one: (one.name not in named_devices, one.demo, not one.online, one.name))
+    requests: list[str] = []
     backed_up = False
-    said = [forms_in(request_words(words)) for words in (found.words, in_english(found.words))]
-    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, said)):
+    spoken_forms = [forms_in(request_words(words)) for words in (match.words, in_english(match.words))]
+    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, spoken_forms)):
         placed = _places(example, devices)
         copies = example.words.startswith("back up")
         if placed and not (copies and backed_up):
-            asked.append(example.words.format(*(device.name for device in placed)))
+            requests.append(example.words.format(*(device.name for device in placed)))
             backed_up = backed_up or copies
-    return tuple(asked[:EXAMPLES])
+    return tuple(requests[:EXAMPLES])
 
 
-def _named_in(found: Matched, fleet: FleetSnapshot) -> set[str]:
+def _named_in(match: Matched, fleet: FleetSnapshot) -> set[str]:
     """Return the names of the devices that the words have, or the values given beside them."""
-    given = {
-        str(value["name"] if isinstance(value, dict) and "name" in value else value) for value in found.given.values()
+    values = {
+        str(value["name"] if isinstance(value, dict) and "name" in value else value) for value in match.params.values()
     }
-    said = found.words.casefold()
-    return {device.name for device in fleet.devices if device.name in given or device.named_in(said)}
+    words = match.words.casefold()
+    return {device.name for device in fleet.devices if device.name in values or device.named_in(words)}
 
 
 @lru_cache(maxsize=64)
@@ -145,45 +145,45 @@ def _phrase(words: str) -> Phrase:
     return read_phrase(words.replace("{}", "{device}"))
 
 
-def _nearness(example: _Example, said: Sequence[frozenset[str]]) -> float:
+def _nearness(example: _Example, spoken_forms: Sequence[frozenset[str]]) -> float:
     """Return how much an example is like one of the words that were said, from `_NEAR` on; 0 if it is like none."""
-    alike = max(overlap(_phrase(example.words), forms) for forms in said)
+    alike = max(overlap(_phrase(example.words), forms) for forms in spoken_forms)
     return alike if alike >= _NEAR else 0.0
 
 
 def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnapshot]:
     """Return a device for each place of an example, each another one; none where a place stays empty."""
-    taken: list[DeviceSnapshot] = []
+    places: list[DeviceSnapshot] = []
     for at, needs in enumerate(example.needs):
         phone = example.of_a_phone and at == 0
-        able = [device for device in devices if device not in taken and device.can_now(needs)]
-        found = next((device for device in able if not phone or of_class("phone", [device])), None)
-        if found is None:
+        able = [device for device in devices if device not in places and device.can_now(needs)]
+        device = next((device for device in able if not phone or of_class("phone", [device])), None)
+        if device is None:
             return []
-        taken.append(found)
-    return taken
+        places.append(device)
+    return places
 
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
-    meant, *others = candidates
+    first, *others = candidates
     also = "".join(f", or {quoted(other.title)}" for other in others)
     needed = ", ".join(
-        f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
+        f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in first.missing
     )
-    lacks = [f"has no place for {listed([quoted(word) for word in meant.unused])}"] if meant.unused else []
+    lacks = [f"has no place for {listed([quoted(word) for word in first.unused])}"] if first.unused else []
     lacks += [f"still needs {needed}"] if needed else []
     which = f", which {' and '.join(lacks)}" if lacks else ""
     ending = "" if needed else "; start it, or say it another way"
-    return f"they may mean {quoted(meant.title)}{which}{also}{ending}"
+    return f"they may mean {quoted(first.title)}{which}{also}{ending}"
 
 
-def _schedule_line(found: Matched, rhythm: Rhythm) -> str:
+def _schedule_line(match: Matched, rhythm: Rhythm) -> str:
     """Return the line that repeats the words, or the recipe with its values where the words do not say them all."""
-    meant = found.candidates[0]
-    lacking = "".join(f" -p {quote(item.name)}=..." for item in meant.missing)
-    known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items())
-    by_name = lacking or found.given or (rhythm.misspelt and not meant.unused)
-    what = f"-r {meant.recipe}{known}{lacking}" if by_name else quote(rhythm.rest)
+    candidate = match.candidates[0]
+    lacking = "".join(f" -p {quote(item.name)}=..." for item in candidate.missing)
+    filled = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in candidate.params.items())
+    by_name = lacking or match.params or (rhythm.misspelt and not candidate.unused)
+    what = f"-r {candidate.recipe}{filled}{lacking}" if by_name else quote(rhythm.rest)
     days_off = f" --except {quote(rhythm.except_days)}" if rhythm.except_days else ""
     return f"starloom schedule add {what} --cron {quote(rhythm.cron)}{days_off}"
 
@@ -195,12 +195,11 @@ def _typed(value: Any) -> str:
     return "=" + quote(value) if isinstance(value, str) else ":=" + quote(canonical(value))
 
 
-def _trial_of(meant: Candidate) -> str:
-    clean = meant.trial.clean if meant.trial is not None else 0
+def _trial_of(candidate: Candidate) -> str:
+    clean = candidate.trial.clean if candidate.trial is not None else 0
     counted = f"{clean} of {TRIAL_RUNS} clean runs in a row"
-    return (
-        f"they are those of {quoted(meant.title)} ({meant.recipe}), which has had {counted}; until then it is offered"
-    )
+    title = quoted(candidate.title)
+    return f"they are those of {title} ({candidate.recipe}), which has had {counted}; until then it is offered"
 
 
 def _fault(code: Code, reason: str) -> Fault:

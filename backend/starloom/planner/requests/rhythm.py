@@ -141,18 +141,18 @@ def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
     # One blank between words, so that no long run of blanks is searched from each of its signs.
     words, off = _without_weekdays(clock_in_english(" ".join(words.split())))
-    found = _SKIPS_IN_REQUEST.search(words) or _STEPS_IN_REQUEST.search(words) or _DAYS_IN_REQUEST.search(words)
-    if found is None:
+    match = _SKIPS_IN_REQUEST.search(words) or _STEPS_IN_REQUEST.search(words) or _DAYS_IN_REQUEST.search(words)
+    if match is None:
         return None
-    first, behind = split_exception_at_start(words[found.end() :])
-    rest, last = split_exception_at_end(f"{words[: found.start()]} {behind}")
+    first, behind = split_exception_at_start(words[match.end() :])
+    rest, last = split_exception_at_end(f"{words[: match.start()]} {behind}")
     rest, days = rest.strip(" ,.;:!?"), ", ".join(filter(None, (first, last)))
-    if found.re is _SKIPS_IN_REQUEST:
-        cron, nearly = _of_skips(found)
+    if match.re is _SKIPS_IN_REQUEST:
+        cron, nearly = _of_skips(match)
     else:
-        stepped = found.re is _STEPS_IN_REQUEST
-        cron, nearly = _of_steps(found) if stepped else (_of_days(found), "")
-        nearly = nearly if stepped else _doubt(found, cron)
+        stepped = match.re is _STEPS_IN_REQUEST
+        cron, nearly = _of_steps(match) if stepped else (_of_days(match), "")
+        nearly = nearly if stepped else _doubt(match, cron)
     if off and cron:
         left = _on_other_days(cron, off)
         nearly = nearly or ("" if left else f"no clock leaves out {quoted(off)} of these days; this one does not")
@@ -162,31 +162,31 @@ def rhythm_in(words: str) -> Rhythm | None:
 
 def _without_weekdays(words: str) -> tuple[str, str]:
     """Return words without the days of the week that they except, and these days; none where they except none."""
-    found = _EXCEPT_WEEKDAYS.search(words)
-    return (f"{words[: found.start()]} {words[found.end() :]}".strip(), found["off"]) if found else (words, "")
+    match = _EXCEPT_WEEKDAYS.search(words)
+    return (f"{words[: match.start()]} {words[match.end() :]}".strip(), match["off"]) if match else (words, "")
 
 
 def _on_other_days(cron: str, off: str) -> str:
     """Return a clock without some days of the week; empty where it goes by days of the month, or none is left."""
     *fields, day = cron.split(" ")
-    said = off.casefold()
-    without = {number for number, name in enumerate(_WEEKDAYS) if name in said} | (
-        {0, 6} if "weekend" in said else set()
+    text = off.casefold()
+    without = {number for number, name in enumerate(_WEEKDAYS) if name in text} | (
+        {0, 6} if "weekend" in text else set()
     )
     goes = _DAY_FIELDS.get(day) or [int(one) for one in day.split(",") if one.isdigit()]
     left = [number for number in goes if number not in without]
     if not left or fields[2] != "*":
         return ""
-    written = "1-5" if left == [1, 2, 3, 4, 5] else ",".join(map(str, left))
-    return " ".join((*fields, written))
+    field = "1-5" if left == [1, 2, 3, 4, 5] else ",".join(map(str, left))
+    return " ".join((*fields, field))
 
 
 def nearly_in(words: str) -> Rhythm | None:
     """Return the rhythm nearest to a clock in words that five fields cannot say, such as *every other day*."""
-    found = rhythm_in(f"it {words}")
-    if found is None and (alone := _DAYS_ALONE.fullmatch(_plain(words))):
+    rhythm = rhythm_in(f"it {words}")
+    if rhythm is None and (alone := _DAYS_ALONE.fullmatch(_plain(words))):
         return Rhythm("it", cron, doubt) if (doubt := _doubt(alone, cron := _of_days(alone))) else None
-    return found if found is not None and found.nearly and found.rest == "it" else None
+    return rhythm if rhythm is not None and rhythm.nearly and rhythm.rest == "it" else None
 
 
 def clock_in(words: str) -> str:
@@ -207,36 +207,36 @@ def _clock_in(words: str) -> str:
     if skips := _SKIPS_ALONE.fullmatch(words):
         cron, nearly = _of_skips(skips)
         return "" if nearly else cron
-    found = _DAYS_ALONE.fullmatch(words)
-    cron = _of_days(found) if found else ""
-    return "" if found and _doubt(found, cron) else cron
+    match = _DAYS_ALONE.fullmatch(words)
+    cron = _of_days(match) if match else ""
+    return "" if match and _doubt(match, cron) else cron
 
 
-def _of_steps(found: re.Match[str]) -> tuple[str, str]:
+def _of_steps(match: re.Match[str]) -> tuple[str, str]:
     """Return a clock such as *every five minutes*, and how it differs where the steps divide no hour or no day."""
-    said = (found["count"] or "1").casefold()
-    count = int(said) if said.isdigit() else _COUNTS[said]
-    most, one, whole = (60, "minute", "an hour") if found["unit"] else (24, "hour", "a day")
+    count_word = (match["count"] or "1").casefold()
+    count = int(count_word) if count_word.isdigit() else _COUNTS[count_word]
+    most, one, whole = (60, "minute", "an hour") if match["unit"] else (24, "hour", "a day")
     if not 1 <= count <= most // 2:
         return "", ""
     step = f"*/{count}" if count > 1 else "*"
-    cron = f"{step} * * * *" if found["unit"] else f"{int(found['past'] or 0)} {step} * * *"
+    cron = f"{step} * * * *" if match["unit"] else f"{int(match['past'] or 0)} {step} * * *"
     if most % count == 0:
         return cron, ""
     goes = f"goes off at {one} 0, {count}, {2 * count} and so on, and begins again with each {whole.split()[1]}"
     return cron, f"{count} does not divide {whole}; this one {goes}"
 
 
-def _of_skips(found: re.Match[str]) -> tuple[str, str]:
+def _of_skips(match: re.Match[str]) -> tuple[str, str]:
     """Return a clock such as *every two months*, and how it differs from what was said; empty without such a clock."""
-    said = _said(found)
-    skip = said.get("skip", "2")
-    count, unit = int(skip) if skip.isdigit() else {"third": 3, **_COUNTS}[skip], said["skipped"]
+    parts = _parts(match)
+    skip = parts.get("skip", "2")
+    count, unit = int(skip) if skip.isdigit() else {"third": 3, **_COUNTS}[skip], parts["skipped"]
     clocks = {"day": f"0 8 */{count} * *", "week": _FIELDS["week"], "month": f"0 8 1 */{count} *"}
     clocks |= {day: f"0 8 * * {number}" for number, day in enumerate(_WEEKDAYS)}
     if not 1 < count <= {"day": 15, "month": 12}.get(unit, 52):
         return "", ""
-    cron = _at(clocks[unit], said, 1 if said.get("hour1") or said.get("named1") else 2)
+    cron = _at(clocks[unit], parts, 1 if parts.get("hour1") or parts.get("named1") else 2)
     if unit == "month" and 12 % count == 0:
         return cron, ""
     goes = {
@@ -244,76 +244,76 @@ def _of_skips(found: re.Match[str]) -> tuple[str, str]:
         "month": f"goes off in month 1, {1 + count} and so on, and begins again with each year",
     }
     often = goes.get(unit, f"goes off every {unit.capitalize() if unit in _WEEKDAYS else unit}")
-    return cron, f"no clock says {quoted(found[0].strip(' ,'))}; this one {often}"
+    return cron, f"no clock says {quoted(match[0].strip(' ,'))}; this one {often}"
 
 
-def _of_days(found: re.Match[str]) -> str:
+def _of_days(match: re.Match[str]) -> str:
     """Return the clock of days and of a time of day, empty if there are no such days or no such time."""
-    said = _said(found)
-    if at := next((at for at in (1, 2, 3) if said.get(f"of_month{at}")), 0):
-        weekday, nth = said[f"of_month{at}"], _NTH[said[f"nth{at}"]]
+    parts = _parts(match)
+    if at := next((at for at in (1, 2, 3) if parts.get(f"of_month{at}")), 0):
+        weekday, nth = parts[f"of_month{at}"], _NTH[parts[f"nth{at}"]]
         cron = f"0 8 * * {_WEEKDAYS.index(weekday)}{nth}"
-    elif said.get("end"):
+    elif parts.get("end"):
         cron = "0 8 L * *"
-    elif date := said.get("date1") or said.get("date2") or said.get("date3"):
+    elif date := parts.get("date1") or parts.get("date2") or parts.get("date3"):
         day = {"first": "1", "last": "L"}.get(date) or str(int(date[:-2]))
         cron = f"0 8 {day} * *" if day == "L" or 1 <= int(day) <= _MONTH_DAYS else ""
-    elif days := said.get("days1") or said.get("days2"):
+    elif days := parts.get("days1") or parts.get("days2"):
         numbers = sorted({number for number, name in enumerate(_WEEKDAYS) if name in days})
         cron = f"0 8 * * {','.join(map(str, numbers))}"
     else:
-        word = said.get("word") or said.get("plural") or _ADVERBS[said["adverb"]]
+        word = parts.get("word") or parts.get("plural") or _ADVERBS[parts["adverb"]]
         cron = _FIELDS[word]
-    if part := said.get("part"):
+    if part := parts.get("part"):
         cron = f"{_FIELDS[part].rsplit(' ', 3)[0]} {cron.split(' ', 2)[2]}" if cron else ""
-    at = 1 if said.get("hour1") or said.get("named1") else 2
-    return _at(cron, said, at) if cron else ""
+    at = 1 if parts.get("hour1") or parts.get("named1") else 2
+    return _at(cron, parts, at) if cron else ""
 
 
-def _doubt(found: re.Match[str], cron: str) -> str:
+def _doubt(match: re.Match[str], cron: str) -> str:
     """Return why a clock may not be the one that is meant: a half of the day against its part, or a night of two days.
 
     Empty where there is no doubt.
     """
-    said = _said(found)
-    at = 1 if said.get("hour1") else 2
-    part, words = _part_of(said, at), quoted(found[0].strip(" ,"))
+    parts = _parts(match)
+    at = 1 if parts.get("hour1") else 2
+    part, words = _part_of(parts, at), quoted(match[0].strip(" ,"))
     if not cron or part not in _SPANS:
         return ""
     minute, hour, *days = cron.split(" ")
-    if said.get(f"half{at}") and int(hour) not in _SPANS[part]:
+    if parts.get(f"half{at}") and int(hour) not in _SPANS[part]:
         return f"{words} names a time that is not in the {part}; this one goes off at {int(hour)}:{int(minute):02}"
-    if said.get("part") == "night" and days != ["*"] * 3 and int(hour) in range(7):
+    if parts.get("part") == "night" and days != ["*"] * 3 and int(hour) in range(7):
         return (
             f"{words} may mean the day that is named or the one after it; name the day alone. This one is on that day"
         )
     return ""
 
 
-def _said(found: re.Match[str]) -> dict[str, str]:
-    return {name: text.casefold() for name, text in found.groupdict().items() if text}
+def _parts(match: re.Match[str]) -> dict[str, str]:
+    return {name: text.casefold() for name, text in match.groupdict().items() if text}
 
 
-def _part_of(said: dict[str, str], at: int) -> str:
+def _part_of(parts: dict[str, str], at: int) -> str:
     """Return the part of the day that is said with a time, or is the day that is said; empty for none."""
-    part = said.get("part") or said.get(f"part{at}") or said.get(f"dark{at}") or said.get("word")
-    return part or _ADVERBS.get(said.get("adverb", ""), "")
+    part = parts.get("part") or parts.get(f"part{at}") or parts.get(f"dark{at}") or parts.get("word")
+    return part or _ADVERBS.get(parts.get("adverb", ""), "")
 
 
-def _at(cron: str, said: dict[str, str], at: int) -> str:
+def _at(cron: str, parts: dict[str, str], at: int) -> str:
     """Return a clock with the time of day that is said first or last, empty if there is no such time."""
     days = cron.split(" ", 2)[2]
-    if named := said.get(f"named{at}"):
-        return f"0 {12 if named == 'noon' else 0} {days}"
-    if f"hour{at}" not in said:
+    if time_name := parts.get(f"named{at}"):
+        return f"0 {12 if time_name == 'noon' else 0} {days}"
+    if f"hour{at}" not in parts:
         return cron
-    hour, half = int(said[f"hour{at}"]), said.get(f"half{at}")
+    hour, half = int(parts[f"hour{at}"]), parts.get(f"half{at}")
     if half and not 1 <= hour <= 12:
         return ""
-    part = _part_of(said, at)
+    part = _part_of(parts, at)
     hours: int | None = hour if hour < 24 else None
     if half:
         hours = hour % 12 + (12 if half == "pm" else 0)
     elif part in _HOURS:
         hours = _HOURS[part].get(hour)
-    return "" if hours is None else f"{int(said.get(f'minute{at}', 0))} {hours} {days}"
+    return "" if hours is None else f"{int(parts.get(f'minute{at}', 0))} {hours} {days}"

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import Enum, IntEnum, auto
 from typing import Any
 
 from starloom.planner.abilities import ability
@@ -46,6 +46,7 @@ _ADDING = "with starloom enroll or Fleet, Add device"
 _DOCUMENTS = DOCUMENTS.union(GERMAN_DOCUMENTS.values())
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
+_WHOLE = word_set("whole entire complete")
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 NEAREST = "; the nearest is"
@@ -66,7 +67,7 @@ _NUMBERS = (
 )
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _COUNT = re.compile(r"[0-9]{1,9}")
-"""No other digits: ³ is one that is no number of Python, and so is a number of thousands of them."""
+"""ASCII digits alone, and few: `int` refuses ³, and a number of thousands of digits."""
 _DURATION = re.compile(
     r"(?:the last |last |past )?(\d{1,9}|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
 )
@@ -112,30 +113,43 @@ class Trust(IntEnum):
     """They look like nothing else."""
 
 
+class Note(Enum):
+    """The remark on the words of a slot that a match goes by, besides their value or fault."""
+
+    LIKE_NONE = auto()
+    """They resemble no value of such a slot."""
+    UNABLE = auto()
+    """They mean a device that lacks the tools."""
+    BARE = auto()
+    """They are a command that no quotes hold together."""
+    OTHERS = auto()
+    """They mean all but the device that it must differ from, which a match knows."""
+    TOO_MANY = auto()
+    """They mean several devices where one is taken."""
+
+
 @dataclass(frozen=True)
 class SlotValue:
     """The result of a slot for words: a value, or the reason why there is none, with the devices to choose from.
 
-    `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
-    words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
-    command together; `others`: the words mean all but the device that it must differ from, which a match knows;
-    `too_many`: they mean several devices where one is taken.
+    `number` is that of the devices that the words ask for (*two machines*), 0 if they give none.
     """
 
     value: Any = None
     reason: str = ""
     choices: tuple[str, ...] = ()
-    wanted: int = 0
+    number: int = 0
     trust: Trust = Trust.SURE
-    like_none: bool = False
-    unable: bool = False
-    bare: bool = False
-    others: bool = False
-    too_many: bool = False
+    note: Note | None = None
 
     @property
     def filled(self) -> bool:
         return not self.reason
+
+
+def _unlike(reason: str, *, when: bool = True) -> SlotValue:
+    """Return a fault of words that resemble no value of their slot; only a fault where `when` is not so."""
+    return SlotValue(reason=reason, note=Note.LIKE_NONE if when else None)
 
 
 def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -187,71 +201,83 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _few_enough(taken: SlotValue, param: ParamDoc) -> SlotValue:
+def _few_enough(value: SlotValue, param: ParamDoc) -> SlotValue:
     """Refuse several devices where one is taken: a plan for one would be scattered over them."""
-    several = taken.value.get("any", []) if taken.filled else []
+    several = value.value.get("any", []) if value.filled else []
     if len(several) < 2 or param.takes_many:
-        return taken
+        return value
     names = tuple(str(item["name"]) for item in several)
     reason = f"it takes one device, and {' and '.join(names)} are {len(names)}"
-    return SlotValue(reason=reason, choices=names, too_many=True)
+    return SlotValue(reason=reason, choices=names, note=Note.TOO_MANY)
 
 
 def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
-    alike = fleet.called(text) or fleet.called(" ".join(words))
-    if len(alike) == 1:
-        return _named(alike[0], param, fleet)
-    if alike:
-        return _one_of(text, alike)
-    if "by" in words and (told := fleet.by_name.get(" ".join(words[: words.index("by")]))):
-        # *Of nas by name* names nas, and a way of doing it that a person has to see.
-        return replace(_named(told, param, fleet), trust=Trust.DOUBTFUL)
+    if (value := _by_name(text, words, param, fleet)) is not None:
+        return value
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
     if 1 < len(parts) <= _DEVICES_NAMED_MOST:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
     if more := second_thought(words) or ("in" if "in" in words[1:] else ""):
-        return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
+        return _unlike(f"{quoted(text)} says more than a device ({quoted(more)})")
     if len(words) > _DEVICE_WORDS_MOST:
-        return SlotValue(reason=f"there is no device like {text}", like_none=True)
-    able = fleet.able(param.needs)
+        return _unlike(f"there is no device like {text}")
+    kinds = [word for word in words if word not in _EVERY | _EVERYWHERE and word != "of"]
+    return _by_number(words, kinds, fleet.able(param.needs)) or _by_class(text, words, kinds, param, fleet)
+
+
+def _by_name(text: str, words: Sequence[str], param: ParamDoc, fleet: FleetSnapshot) -> SlotValue | None:
+    """Return the device that words name, or the choice among those whose names they may be; None if they name none."""
+    alike = fleet.devices_called(text) or fleet.devices_called(" ".join(words))
+    if alike:
+        return _of_name(alike[0], param, fleet) if len(alike) == 1 else _one_of(text, alike)
+    if "by" in words and (device := fleet.by_name.get(" ".join(words[: words.index("by")]))):
+        # *Of nas by name* names nas, and a way of doing it that a person has to see.
+        return replace(_of_name(device, param, fleet), trust=Trust.DOUBTFUL)
+    return None
+
+
+def _by_number(words: Sequence[str], kinds: Sequence[str], able: Sequence[DeviceSnapshot]) -> SlotValue | None:
+    """Return as many devices as words say: *both*, *the others*, *two machines*; None if they give no number."""
     if words[0] == "both":
         return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
     if words[0] in _OTHERS or (words[0] in _EVERY and words[1:2] == ["other"]):
-        kinds = " ".join(word for word in words if word not in _OTHERS | _EVERY and word != "of")
-        return _all_others(kinds or "devices", able, one=words[0] == "other" and kinds == singular(kinds))
+        others = " ".join(word for word in words if word not in _OTHERS | _EVERY and word != "of")
+        return _all_others(others or "devices", able, one=words[0] == "other" and others == singular(others))
+    first = kinds[0] if len(kinds) > 1 else ""
+    number = _NUMBER_WORDS.get(first, int(first) if _COUNT.fullmatch(first) else 0)
+    return _so_many(number, " ".join(kinds[1:]), able) if number > 1 else None
+
+
+def _by_class(
+    text: str, words: Sequence[str], kinds: Sequence[str], param: ParamDoc, fleet: FleetSnapshot
+) -> SlotValue:
+    """Return the device of a class, or all of them, or the fault with the devices to choose from."""
+    able = fleet.able(param.needs)
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
-    kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
-    if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
+    kind = singular(" ".join(kinds))
+    many = every or kind != " ".join(kinds)
+    if not kinds or (every and all(singular(word) in _PLACES for word in kinds)) or (many and kind in _PLACES):
         return _several(able, param)
-    kind = singular(" ".join(kind_words))
-    many = every or kind != " ".join(kind_words)
-    if many and kind in _PLACES:
-        return _several(able, param)
-    counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if _COUNT.fullmatch(kind_words[0]) else 0)
-    if counted > 1 and len(kind_words) > 1:
-        return _so_many(counted, " ".join(kind_words[1:]), able)
     guess = len(words) < len(text.split())
-    own = _own_of(text, kind, fleet)
-    found = own(of_class(kind, able, guess=guess))
+    of_asker = _own_of(text, kind, fleet)
+    of_kind, everyone = (of_class(kind, devices, guess=guess) for devices in (able, fleet.devices))
+    fitting = of_asker(of_kind)
     if many:
-        return _several(found, param) if found else SlotValue(reason=_none_of(kind))
-    real = own(of_class(kind, fleet.devices, guess=guess)) if all(device.demo for device in found) else []
-    if found and real and not real[0].demo:
+        return _several(fitting, param) if fitting else SlotValue(reason=_none_of(kind))
+    real = of_asker(everyone) if all(device.demo for device in fitting) else []
+    if fitting and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
         return _unable(real[0], param, able)
-    if len(found) == 1:
-        return SlotValue({"name": found[0].name})
-    if found:
-        return _one_of(text, found)
-    if others := [device for device in of_class(kind, able, guess=guess) if not device.demo]:
+    if fitting:
+        return SlotValue({"name": fitting[0].name}) if len(fitting) == 1 else _one_of(text, fitting)
+    if others := [device for device in of_kind if not device.demo]:
         return _of_another(others)
-    unable = [device for device in own(of_class(kind, fleet.devices, guess=guess)) if device not in able]
-    if unable:
+    if unable := [device for device in of_asker(everyone) if device not in able]:
         return _unable(unable[0], param, able)
     if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
         return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
@@ -263,26 +289,28 @@ def _one_of(text: str, devices: Sequence[DeviceSnapshot]) -> SlotValue:
     return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
 
 
-def devices_left_over(words: str, own: Collection[str], values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
-    """Return the devices that words name and that no value has: a recipe whose `own` words lack them leaves them out.
+def devices_left_over(
+    words: str, literals: Collection[str], values: Mapping[str, Any], fleet: FleetSnapshot
+) -> list[str]:
+    """Return the devices that words name and that no value has: a recipe whose `literals` lack them leaves them out.
 
     The name of another device may hold this one: *nas* in *nas two*.
     """
-    said = words.casefold()
-    taken = {
+    text = words.casefold()
+    filled = {
         one.get("name")
         for value in values.values()
         if isinstance(value, dict)
         for one in value.get("any", [value])
         if isinstance(one, dict)
     }
-    named = [device for device in fleet.devices if device.named_in(said)]
-    others = [device.name.casefold() for device in named if device.name in taken]
+    devices = [device for device in fleet.devices if device.named_in(text)]
+    others = [device.name.casefold() for device in devices if device.name in filled]
     return [
         device.name
-        for device in named
-        if device.name not in taken
-        and device.name.casefold() not in own
+        for device in devices
+        if device.name not in filled
+        and device.name.casefold() not in literals
         and not any(device.named_in(other) for other in others)
     ]
 
@@ -296,9 +324,9 @@ def _own_of(
     """
     asks = fleet.asked_by
     if text.casefold().split()[0] != "my" or class_of(kind) not in PERSONAL or not asks:
-        return lambda found: found
-    return lambda found: (
-        [device for device in found if device.let_in_by == asks] or [device for device in found if not device.let_in_by]
+        return lambda devices: devices
+    return lambda devices: (
+        [one for one in devices if one.let_in_by == asks] or [one for one in devices if not one.let_in_by]
     )
 
 
@@ -311,20 +339,20 @@ def _of_another(devices: Sequence[DeviceSnapshot]) -> SlotValue:
     )
 
 
-def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
+def _of_name(device: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
     able = fleet.able(param.needs)
-    alike = [] if named in able else of_class(singular(named.name.casefold()), able, guess=False)
+    alike = [] if device in able else of_class(singular(device.name.casefold()), able, guess=False)
     if not alike:
-        return SlotValue({"name": named.name})
-    return _unable(named, param, [*alike, *(device for device in able if device not in alike)])
+        return SlotValue({"name": device.name})
+    return _unable(device, param, [*alike, *(device for device in able if device not in alike)])
 
 
 def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
     names = tuple(one.name for one in able)
     picked = "; it hands over what is picked on it" if "file.pick" in device.tools else ""
-    return SlotValue(reason=f"{device.name} does not offer {lacks}{picked}", choices=names, unable=True)
+    return SlotValue(reason=f"{device.name} does not offer {lacks}{picked}", choices=names, note=Note.UNABLE)
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
@@ -333,7 +361,7 @@ def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
     reason = f"there is no device {text}{NEAREST} {near[0]}" if near else f"there is no device like {text}"
     choices = dict.fromkeys([*near, *names.values()])
-    return SlotValue(reason=reason, choices=tuple(choices), like_none=not near)
+    return SlotValue(reason=reason, choices=tuple(choices), note=None if near else Note.LIKE_NONE)
 
 
 def _together(parts: list[SlotValue]) -> SlotValue:
@@ -341,21 +369,21 @@ def _together(parts: list[SlotValue]) -> SlotValue:
     names: dict[str, None] = {}
     for part in parts:
         if not part.filled:
-            return replace(part, wanted=0, others=False)
+            return replace(part, number=0, note=None if part.note is Note.OTHERS else part.note)
         names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
-    found = [{"name": name} for name in names]
-    return SlotValue({"any": found} if len(found) > 1 else found[0])
+    selectors = [{"name": name} for name in names]
+    return SlotValue({"any": selectors} if len(selectors) > 1 else selectors[0])
 
 
 def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
-    found = _of_kind(words, able)
-    if not found:
+    devices = _of_kind(words, able)
+    if not devices:
         return SlotValue(reason=_none_of(singular(words)))
-    names = tuple(device.name for device in found)
-    if len(found) == count:
+    names = tuple(device.name for device in devices)
+    if len(devices) == count:
         return SlotValue({"any": [{"name": name} for name in names]})
-    return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, wanted=count)
+    return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, number=count)
 
 
 def _none_of(kind: str) -> str:
@@ -373,8 +401,8 @@ def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> Slo
     return SlotValue(
         reason="say by name which the other is" if one else "say by name which the others are",
         choices=tuple(device.name for device in _of_kind(words, able)),
-        wanted=1 if one else 0,
-        others=True,
+        number=1 if one else 0,
+        note=Note.OTHERS,
     )
 
 
@@ -385,12 +413,12 @@ def _of_kind(words: str, able: Sequence[DeviceSnapshot]) -> Sequence[DeviceSnaps
 
 
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
-    chosen = [device for device in devices if not device.demo] or devices
-    if not chosen:
+    preferred = [device for device in devices if not device.demo] or devices
+    if not preferred:
         return SlotValue(reason=f"no device here can {ability(param.needs) or 'do it'}: add one that can, {_ADDING}")
-    if len(chosen) == 1:
-        return SlotValue({"name": chosen[0].name})
-    return SlotValue({"any": [{"name": device.name} for device in chosen]}, others=True)
+    if len(preferred) == 1:
+        return SlotValue({"name": preferred[0].name})
+    return SlotValue({"any": [{"name": device.name} for device in preferred]}, note=Note.OTHERS)
 
 
 def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
@@ -398,9 +426,9 @@ def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
     more = second_thought(tokens) or manner_in(tokens)
     if more:
         return f"{quoted(' '.join(tokens))} says more than {what} ({quoted(more)}); quote it if it is one"
-    named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
-    if named and len(tokens) > 1:
-        return f"{quoted(' '.join(tokens))} names the device {named}; quote it if it is {what}"
+    device = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
+    if device and len(tokens) > 1:
+        return f"{quoted(' '.join(tokens))} names the device {device}; quote it if it is {what}"
     return ""
 
 
@@ -443,57 +471,60 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         words = words[1:]  # *run the script mean.py over runs/*.csv*
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
     marked = bool(marks)
-    if marked and "in" in words[: marks[0]]:
-        return SlotValue(reason=f"{quoted(text)} is in a file; name that, or quote it if it is a path", like_none=True)
+    before = words[: marks[0]] if marked else []
+    if names_nothing(before) or not _WHOLE.isdisjoint(before):
+        return SlotValue(" ".join(words[marks[0] :]), trust=Trust.DOUBTFUL)  # *zip it all Schule/Fotos*
+    if "in" in before:
+        return _unlike(f"{quoted(text)} is in a file; name that, or quote it if it is a path")
     if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
-    called = len(words) < len(_without_articles(text))
-    return SlotValue(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
+    is_called = len(words) < len(_without_articles(text))
+    return SlotValue(" ".join(words), trust=Trust.SURE if marked or is_called else Trust.PLAIN)
 
 
-def no_sort(taken: SlotValue, said: str, before: str, *, of_files: bool = False) -> SlotValue:
+def no_sort(value: SlotValue, text: str, before: str, *, of_files: bool = False) -> SlotValue:
     """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
 
     `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*. Names
     with `*` are none, but behind *over*, where files are meant: *run a.py over*. `of_files`: the phrase looks into
     files, so that they stand behind *in* as well: *in the letters*.
     """
-    words = str(taken.value)
-    if "*" in said and before != "over" and _unquoted(said) == said:
+    words = str(value.value)
+    if "*" in text and before != "over" and _unquoted(text) == text:
         return SlotValue(reason=f"{words} is a pattern of names and no folder: say the folder, or all files of a sort")
-    if before == "from" and all(map(_is_of_a_day, said.split())):
+    if before == "from" and all(map(_is_of_a_day, text.split())):
         return SlotValue(reason=f"{words} may be a time: say *the folder {words}* if it is one; none is found by date")
-    if of_files and before == "in" and (may_be_a_sort(said) or _are_german_documents(said)):
+    if of_files and before == "in" and (may_be_a_sort(text) or _are_german_documents(text)):
         reason = f"{words} may be files and no folder: say *the folder {words}*, or leave it out to look into all files"
         return SlotValue(reason=reason)
-    if before == "in" or "*" in said or not may_be_a_sort(said):
-        return taken
+    if before == "in" or "*" in text or not may_be_a_sort(text):
+        return value
     sort = words.removesuffix(" files").rpartition(" ")[2]
     return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
 
 
-def _are_german_documents(said: str) -> bool:
+def _are_german_documents(text: str) -> bool:
     """Return whether words with an article are German documents, whose nouns are capital: *the Notizen*."""
-    first, _, rest = said.partition(" ")
+    first, _, rest = text.partition(" ")
     return first.casefold() in ARTICLES and rest.casefold() in GERMAN_DOCUMENTS
 
 
-def needs_no_all(said: str) -> bool:
+def needs_no_all(text: str) -> bool:
     """Return whether words are files of a sort without *all*; *my documents* may be the folder, so they are asked."""
-    last = singular(said.casefold().removesuffix(" files").rpartition(" ")[2])
-    return may_be_a_sort(said) and last not in DOCUMENTS | _SORT_OR_FOLDER
+    last = singular(text.casefold().removesuffix(" files").rpartition(" ")[2])
+    return may_be_a_sort(text) and last not in DOCUMENTS | _SORT_OR_FOLDER
 
 
-def may_be_a_sort(said: str) -> bool:
+def may_be_a_sort(text: str) -> bool:
     """Return whether words may be files of a sort without *all*: *the photos*, *5 old videos*, *CSVs*, `*.log`."""
-    first, _, rest = said.partition(" ")
+    first, _, rest = text.partition(" ")
     words = rest if first.casefold() in ARTICLES or _take_integer(first).filled else ""
-    called = bool(words) and words[0] == words[0].casefold()
-    if _PATTERN.fullmatch(said) or (called and words.endswith(" files")):
+    is_lower = bool(words) and words[0] == words[0].casefold()
+    if _PATTERN.fullmatch(text) or (is_lower and words.endswith(" files")):
         return True
-    return (called or _WRITTEN_AS_A_SORT.fullmatch(words or said) is not None) and _are_of_a_sort(said.split()[-1])
+    return (is_lower or _WRITTEN_AS_A_SORT.fullmatch(words or text) is not None) and _are_of_a_sort(text.split()[-1])
 
 
 def _are_of_a_sort(word: str) -> bool:
@@ -503,9 +534,9 @@ def _are_of_a_sort(word: str) -> bool:
     return is_media(word) or (one != plain and (one in DOCUMENTS or kind_of(f"a.{one}") != "other"))
 
 
-def is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
+def is_a_device(value: SlotValue, fleet: FleetSnapshot) -> bool:
     """Return whether a folder that nothing marks as one has the name of a device: *copy Papers to nas on laptop*."""
-    return taken.trust is Trust.PLAIN and str(taken.value).casefold() in fleet.by_name
+    return value.trust is Trust.PLAIN and str(value.value).casefold() in fleet.by_name
 
 
 def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
@@ -521,7 +552,7 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         reason = reason or f"{quoted(text)} does not look like a file's name; quote it if it is one"
     if not words or reason:
         # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
-        return SlotValue(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
+        return _unlike(reason or "it names no file", when=not (words and _FILE_MARK.search(words[0])))
     if any(name in fleet.by_name for name in (*map(plain_word, words), plain_word(" ".join(words)))):
         return SlotValue(text, trust=Trust.DOUBTFUL)
     head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
@@ -557,23 +588,23 @@ def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
         if sort.filled:
             return replace(sort, value=text)
         # *All scanned contracts* are found by these words of their names.
-        named = singular(plain_word(rest.split()[-1])) in DOCUMENTS and _take_file(rest, fleet)
-        return replace(named, trust=Trust.SURE) if named and named.filled else replace(sort, like_none=True)
+        file = singular(plain_word(rest.split()[-1])) in DOCUMENTS and _take_file(rest, fleet)
+        return replace(file, trust=Trust.SURE) if file and file.filled else replace(sort, note=Note.LIKE_NONE)
     parts = [part for part in _BETWEEN.split(text) if part]
-    taken = [_take_file(part, fleet) for part in parts]
-    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in taken):
+    values = [_take_file(part, fleet) for part in parts]
+    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in values):
         return _take_file(text, fleet)
     return SlotValue(", ".join(parts))
 
 
-def has_ending(taken: SlotValue) -> bool:
+def has_ending(value: SlotValue) -> bool:
     """Return whether words end as the name of a file does: *app.conf*."""
-    return re.search(r"\w\.[A-Za-z]\w*$", str(taken.value)) is not None
+    return re.search(r"\w\.[A-Za-z]\w*$", str(value.value)) is not None
 
 
-def is_called_a_file(taken: SlotValue) -> bool:
+def is_called_a_file(value: SlotValue) -> bool:
     """Return whether one word after *the file* is its name: *the file orders* is, *the file server* is not."""
-    word = plain_word(str(taken.value))
+    word = plain_word(str(value.value))
     kinds = {form for words, _ in DEVICE_CLASSES.values() for form in words}
     return len(word.split()) == 1 and not {word, singular(word)} & (_FILE_OF | _PLACES | kinds)
 
@@ -581,10 +612,10 @@ def is_called_a_file(taken: SlotValue) -> bool:
 def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take a sort of files: a pattern, an ending, or a word such as *pictures*."""
     words = [word for word in _without_articles(text, "all", "files", "file") if plain_word(word) not in _ARTICLES]
-    said = text.split()
+    tokens = text.split()
     if all(map(_says_a_sort, words)):
-        said = [word for word in said if plain_word(word) not in _JOINS_SORTS]  # *pictures and videos*
-    reason = _refusal(said, fleet, "a sort of files")
+        tokens = [word for word in tokens if plain_word(word) not in _JOINS_SORTS]  # *pictures and videos*
+    reason = _refusal(tokens, fleet, "a sort of files")
     if not words or reason:
         return SlotValue(reason=reason or "it names no files")
     if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
@@ -595,6 +626,9 @@ def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     if (other := next((word for word in words if not _says_a_sort(word)), "")) and len(words) > 1:
         # A device finds the files of any of these words, so that *all big videos* would be all videos.
         return SlotValue(reason=f"{quoted(other)} is no sort of files: say one alone, as in PDFs, pictures or *.csv")
+    if any("/" in word and "*" not in word and not _ENDING.search(word) for word in words):
+        reason = f"{quoted(text)} is a path and no sort of files, such as PDFs, pictures or *.csv"
+        return _unlike(reason)
     sure = last in DOCUMENTS or is_sort(last) or any(_FILE_MARK.search(word) for word in words)
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
@@ -608,28 +642,28 @@ def _says_a_sort(word: str) -> bool:
 
 def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, "service")
-    named = words[0]
-    if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
+    name = words[0]
+    if len(words) > 1 or not _SERVICE.fullmatch(name) or names_nothing(words) or second_thought(words):
         reason = f"{quoted(text)} does not look like a service such as nginx; quote it if it is one"
-        return SlotValue(reason=reason, like_none=len(words) > 1)
-    if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
-        return SlotValue(reason=f"{named} is a device, not a service")
-    return SlotValue(named)
+        return _unlike(reason, when=len(words) > 1)
+    if singular(name.casefold()) in _PLACES or name.casefold() in DEVICE_CLASSES or name.casefold() in fleet.by_name:
+        return SlotValue(reason=f"{name} is a device, not a service")
+    return SlotValue(name)
 
 
 def _take_choice(text: str, param: ParamDoc) -> SlotValue:
     """Take words for just one value, with nothing around them but words for the things themselves: *the old one*."""
-    said = [plain_word(token) for token in text.split()]
-    found: dict[int, set[str]] = {}
+    tokens = [plain_word(token) for token in text.split()]
+    matches: dict[int, set[str]] = {}
     for value, ways in param.values.items():
         for words in (way.casefold().split() for way in ways):
-            for at in range(len(said) - len(words) + 1):
-                if said[at : at + len(words)] == words and _AROUND_CHOICES.issuperset(
-                    (*said[:at], *said[at + len(words) :])
+            for at in range(len(tokens) - len(words) + 1):
+                if tokens[at : at + len(words)] == words and _AROUND_CHOICES.issuperset(
+                    (*tokens[:at], *tokens[at + len(words) :])
                 ):
-                    found.setdefault(len(words), set()).add(value)
-    meant = found[max(found)] if found else set()
-    return SlotValue(meant.pop()) if len(meant) == 1 else SlotValue(reason=f"{quoted(text)} is no choice here")
+                    matches.setdefault(len(words), set()).add(value)
+    values = matches[max(matches)] if matches else set()
+    return SlotValue(values.pop()) if len(values) == 1 else SlotValue(reason=f"{quoted(text)} is no choice here")
 
 
 def _take_integer(text: str) -> SlotValue:
@@ -642,7 +676,7 @@ def _take_integer(text: str) -> SlotValue:
     return (
         SlotValue(number)
         if number is not None
-        else SlotValue(reason=f"{text} {_no_number(text)}", like_none=not any(sign.isdigit() for sign in text))
+        else _unlike(f"{text} {_no_number(text)}", when=not any(sign.isdigit() for sign in text))
     )
 
 
@@ -666,19 +700,19 @@ def _take_boolean(text: str) -> SlotValue:
 
 
 def _take_duration(text: str) -> SlotValue:
-    found = _DURATION.fullmatch(text.casefold())
-    if found is None:
+    match = _DURATION.fullmatch(text.casefold())
+    if match is None:
         return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    count = found[1] or "1"
+    count = match[1] or "1"
     number = int(count) if count.isdigit() else {"a": 1, "an": 1, **_NUMBER_WORDS}.get(count)
     if number is None:
         return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    return SlotValue(number * _UNIT_S[found[2][0]])
+    return SlotValue(number * _UNIT_S[match[2][0]])
 
 
 def _take_date(text: str) -> SlotValue:
-    found = re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", text)
-    return SlotValue(text) if found else SlotValue(reason=f"{text} is not a date such as 2026-01-31")
+    match = re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", text)
+    return SlotValue(text) if match else SlotValue(reason=f"{text} is not a date such as 2026-01-31")
 
 
 def _take_url(text: str) -> SlotValue:
@@ -686,7 +720,7 @@ def _take_url(text: str) -> SlotValue:
         return SlotValue(text)
     if re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?(/\S*)?|localhost(:\d{1,5})?(/\S*)?", text.casefold()):
         return SlotValue(f"https://{text}")
-    return SlotValue(reason=f"{text} is not an address", like_none=len(text.split()) > _ADDRESS_WORDS_MOST)
+    return _unlike(f"{text} is not an address", when=len(text.split()) > _ADDRESS_WORDS_MOST)
 
 
 def _take_hosts(text: str) -> SlotValue:
@@ -718,15 +752,15 @@ def _take_since(text: str) -> SlotValue:
 
 def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take a command that no quotes hold together: words that a sentence would have are none of it."""
-    taken = _take_argv(text)
-    if not taken.filled:
-        return taken
-    words = taken.value
+    command = _take_argv(text)
+    if not command.filled:
+        return command
+    words = command.value
     reason = _refusal(words, fleet, "a command")
     sentence = ARTICLES | PERSONS | COURTESIES
     if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
         reason = f"{quoted(text)} does not look like a command; put it in backticks if it is one"
-    return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)
+    return replace(command, value=None, reason=reason) if reason else replace(command, note=Note.BARE)
 
 
 def _take_argv(text: str) -> SlotValue:

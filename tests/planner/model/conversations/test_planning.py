@@ -247,7 +247,7 @@ async def test_tools_that_were_asked_for_are_still_there_after_a_look() -> None:
         found = await Conversation(model, "Do it.", {}, view).plan()
     assert isinstance(found, Looked), found
     assert "mcp.office41.close_ticket" in found.shown
-    seen = LookRound(answer=canonical({"calls": [], "kind": "look"}), told="DATA looks", shown=found.shown)
+    seen = LookRound(answer=canonical({"calls": [], "kind": "look"}), cards="DATA looks", shown=found.shown)
     async with fake_model(GOOD) as fake:
         model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
         await Conversation(model, "Do it.", {}, view, rounds=[seen]).plan()

@@ -92,8 +92,8 @@ class Ground:
     def judged(self, read: Worded) -> tuple[Checked, list[Cite], list[str]]:
         """Return the words that the cited results show, with the cites and every fault."""
         cites, faults = cited(self.results, read.cites, withheld=True)
-        found = self._checked(read.text, cites)
-        return found, cites, faults + _faults_of(read.text, found)
+        checked_words = self._checked(read.text, cites)
+        return checked_words, cites, faults + _faults_of(read.text, checked_words)
 
     def silence(self, words: str, cites: Sequence[Cite]) -> str:
         """Return the fault of words that cite none of the failed tasks without which the work is not done, or "".
@@ -102,18 +102,18 @@ class Ground:
         """
         owed = [task for task, result in self.results.items() if result.owed]
         numbers = {int(number) for number in _MARKED.findall(words)}
-        told = {cite.task for at, cite in enumerate(cites, start=1) if at in numbers}
-        if not owed or told & {*owed}:
+        cited_tasks = {cite.task for at, cite in enumerate(cites, start=1) if at in numbers}
+        if not owed or cited_tasks & {*owed}:
             return ""
         return f"it does not say that {few(owed, FAILED_NAMED)} failed; say so and cite it"
 
     def _withheld(self, cite: Cite) -> str | None:
         """Return the value that belongs in the place of a cite, if it is withheld from the model, short, and found."""
         result = self.results[cite.task]
-        found = MISSING if result.card.own_words else point(result.withheld, cite.pointer)
-        if isinstance(found, bool) or not isinstance(found, str | int | float) or len(str(found)) > PLACE_CHARS_MOST:
+        value = MISSING if result.card.own_words else point(result.withheld, cite.pointer)
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > PLACE_CHARS_MOST:
             return None
-        text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(found))))
+        text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(value))))
         # A mark in the text of a stranger is no source of this answer.
         return _MARKED.sub(r"(\1)", " ".join(text.split())) or None
 
@@ -149,7 +149,7 @@ class AnswerTalk:
 
     async def write(self) -> Words:
         """Ask the model; every failure of it becomes an answer without words, with its reason."""
-        said: list[tuple[Checked, list[Cite], list[str]]] = []
+        attempts: list[tuple[Checked, list[Cite], list[str]]] = []
         while True:
             try:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.ANSWERING)
@@ -159,24 +159,24 @@ class AnswerTalk:
             if isinstance(read, Declined):
                 return Words(reason=f"the model gave no answer: {read.text}")
             if isinstance(read, Worded):
-                found, cites, faults = self._ground.judged(read)
+                checked_words, cites, faults = self._ground.judged(read)
             else:
-                cites, found = [], Checked("")
+                cites, checked_words = [], Checked("")
                 faults = [read.reason if isinstance(read, Fault) else FORM]
-            silent = self._ground.silence(found.words, cites) if found.words else ""
+            silent = self._ground.silence(checked_words.words, cites) if checked_words.words else ""
             if silent:
                 faults = [*faults, silent]
             else:
-                said.append((found, cites, faults))
+                attempts.append((checked_words, cites, faults))
             if not faults or not self._repairs:
-                if not said:
+                if not attempts:
                     return Words(reason=f"the model's answer could not be used: {silent}")
                 # A repair may lose more than it mends.
-                return finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
+                return finished(*max(reversed(attempts), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
             self._repairs -= 1
             lines = fenced_faults(f"- {fault}" for fault in faults[:20])
-            told = f"This answer has faults. Answer again, whole.\n{lines}"
-            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
+            request = f"This answer has faults. Answer again, whole.\n{lines}"
+            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", request)]
 
 
 def cited(
@@ -186,7 +186,7 @@ def cited(
 
     `withheld`: a cite may lead to a value that the model was not shown, and to the message of a failed task.
     """
-    kept: list[Cite] = []
+    kept_cites: list[Cite] = []
     faults: list[str] = []
     for number, cite in enumerate(cites[:CITES_MOST], start=1):
         task = cite.get("task") if isinstance(cite, Mapping) else None
@@ -194,33 +194,33 @@ def cited(
         result = results.get(task) if isinstance(task, str) else None
         if result is None or not isinstance(pointer, str):
             faults.append(f"cites[{number - 1}]: there is no such task; there are {', '.join(results)[:400]}")
-            return kept, faults
+            return kept_cites, faults
         if result.card.own_words:
             faults.append(f"cites[{number - 1}]: {task} cannot be cited; {OWN_WORDS}")
         value = result.withheld if withheld and result.value is MISSING else result.value
         if withheld and value is MISSING and result.card.message:
             # A failed task has no value; what it said is what a cite of it leads to.
-            kept.append(Cite(pointer="", task=result.card.task))
+            kept_cites.append(Cite(pointer="", task=result.card.task))
             continue
         if pointer_fault(pointer) or point(value, pointer) is MISSING:
             faults.append(f'cites[{number - 1}]: {task} has nothing at this pointer; its whole value is ""')
             pointer = ""
-        kept.append(Cite(pointer=pointer, task=result.card.task))
-    return kept, faults
+        kept_cites.append(Cite(pointer=pointer, task=result.card.task))
+    return kept_cites, faults
 
 
-def _faults_of(text: str, found: Checked) -> list[str]:
-    faults = [f"no value that you cite has {missing}" for missing in found.missing]
+def _faults_of(text: str, checked_words: Checked) -> list[str]:
+    faults = [f"no value that you cite has {missing}" for missing in checked_words.missing]
     words = len(text.split())
     return [*faults, f"it has {words} words; {WORDS_MOST} is the most"] if words > WORDS_MOST else faults
 
 
-def finished(found: Checked, cites: Sequence[Cite], faults: Sequence[str]) -> Words:
+def finished(checked_words: Checked, cites: Sequence[Cite], faults: Sequence[str]) -> Words:
     """Return what is left of an answer once its unproved sentences are struck out, or why nothing is."""
-    words = _shortened(found.words)
+    words = _shortened(checked_words.words)
     if not words:
         return Words(reason=f"the model's answer could not be used: {'; '.join(faults[:3]) or 'it was empty'}")
-    return Words(words=words, cites=tuple(cites), struck=found.struck[:20])
+    return Words(words=words, cites=tuple(cites), struck=checked_words.struck[:20])
 
 
 def _shortened(text: str) -> str:
@@ -235,18 +235,18 @@ def _shortened(text: str) -> str:
 
 def answer_parts(request: str, sentence: str, results: Sequence[ResultSeen]) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
-    asked = one_line({"request": request})
+    head = one_line({"request": request})
     return [
         PromptPart("How an answer is written", ABOUT),
-        PromptPart("What was asked", f"DATA request\n{asked}"),
+        PromptPart("What was asked", f"DATA request\n{head}"),
         PromptPart("How it ended", f"DATA outcome\n{one_line({'sentence': sentence})}"),
         PromptPart("The results", "DATA results\n" + "\n".join(result_lines(results))),
     ]
 
 
 def _line(result: ResultSeen) -> str:
-    told = result.card.document()
-    return one_line({**told, "title": result.title} if result.title else told)
+    card = result.card.document()
+    return one_line({**card, "title": result.title} if result.title else card)
 
 
 def fit_together(results: Sequence[ResultSeen]) -> bool:

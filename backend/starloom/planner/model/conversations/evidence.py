@@ -139,10 +139,10 @@ class Evidence:
         return float(count) in self.numbers
 
     def _has_number(self, token: str) -> bool:
-        found = _number(token)
-        if found is None:
+        number_read = _number(token)
+        if number_read is None:
             return False
-        value, decimals, unit = found
+        value, decimals, unit = number_read
         scales = _UNITS.get(unit.casefold(), (1,))
         half = 0.5 * 10**-decimals
         return any(
@@ -154,10 +154,10 @@ class Evidence:
 
 def _number(token: str) -> tuple[float, int, str] | None:
     """Return a number with its count of decimals and its unit, or None."""
-    found = _PLAIN.fullmatch(token)
-    if found is None:
+    match = _PLAIN.fullmatch(token)
+    if match is None:
         return None
-    sign, whole, decimals, unit = found.groups()
+    sign, whole, decimals, unit = match.groups()
     digits = re.sub(r"\D", "", whole)
     if len(digits) > 30:
         return None
@@ -183,19 +183,19 @@ def checked(text: str, evidence: Evidence, place: Callable[[int], str | None] = 
     struck: list[str] = []
     missing: dict[str, None] = {}
     for line in text.split("\n"):
-        kept: list[str] = []
+        sentences: list[str] = []
         for sentence in filter(None, (part.strip() for part in _SENTENCE.split(line))):
             # A sentence that cites three results may say *three* of them.
             counted = {float(len(set(_MARK.findall(sentence))))}
             places = {mark: place(int(mark[1:-1])) for mark in _PLACE.findall(sentence)}
-            lacks = [mark for mark, found in places.items() if found is None]
+            lacks = [mark for mark, text_of_place in places.items() if text_of_place is None]
             lacks += _lacking(_PLACE.sub(" ", _MARK.sub(" ", sentence)), evidence, counted)
             if lacks:
                 struck.append(_MARK.sub("", sentence).strip())
                 missing |= dict.fromkeys(lacks)
             else:
-                kept.append(_filled(sentence, places))
-        lines += [" ".join(kept)] if kept else []
+                sentences.append(_filled(sentence, places))
+        lines += [" ".join(sentences)] if sentences else []
     return Checked("\n".join(lines), tuple(struck), tuple(missing))
 
 
@@ -232,12 +232,12 @@ def _with_digits(text: str) -> Iterator[tuple[int, str]]:
 
 def _figures(sentence: str) -> list[str]:
     """Return the tokens with digits; a number keeps the unit of bytes that follows it."""
-    found = []
+    figures = []
     for start, whole in _with_digits(sentence):
         token = whole.rstrip(".,:-/=")
         unit = _BYTES.match(sentence, start + len(token))
-        found.append(f"{token} {unit.group(1)}" if unit and _PLAIN.fullmatch(token) else token)
-    return found
+        figures.append(f"{token} {unit.group(1)}" if unit and _PLAIN.fullmatch(token) else token)
+    return figures
 
 
 def _words(sentence: str) -> list[str]:
@@ -246,10 +246,10 @@ def _words(sentence: str) -> list[str]:
 
 def _names(sentence: str) -> list[str]:
     """Return the names: quoted, with the signs of paths and identifiers, or with a capital within a sentence."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for match in _QUOTED.finditer(sentence):
         if not any(map(str.isdigit, match.group(1))):
-            found[match.group(1).strip()] = None
+            names[match.group(1).strip()] = None
     bare = _QUOTED.sub(" ", sentence)
     for match in _NAME_RUN.finditer(bare):
         token = match.group().rstrip(".\\@~:-").rstrip(".:/")
@@ -257,7 +257,7 @@ def _names(sentence: str) -> list[str]:
             continue
         first = not bare[: match.start()].strip()
         inside = token[1:]
-        written = any(sign in token for sign in "/\\_@~.") or inside != inside.casefold()
-        if written or (token[0].isupper() and not first):
-            found[token] = None
-    return list(found)
+        is_written = any(sign in token for sign in "/\\_@~.") or inside != inside.casefold()
+        if is_written or (token[0].isupper() and not first):
+            names[token] = None
+    return list(names)

@@ -97,8 +97,8 @@ class JudgeTalk:
                 return Judgement(because=f"the judge gave no usable verdict: {faults[0]}")
             self._repairs -= 1
             lines = fenced_faults(f"- {fault}" for fault in faults[:10])
-            told = f"This is no verdict. Answer again, whole.\n{lines}"
-            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
+            request = f"This is no verdict. Answer again, whole.\n{lines}"
+            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", request)]
 
 
 class ChoiceTalk:
@@ -131,8 +131,8 @@ class ChoiceTalk:
                 return Judgement(because=f"the judge made no usable choice: {reason}")
             self._repairs -= 1
             names = ", ".join([*self._names, NONE])
-            told = f"This is no choice. Answer again, whole.\n{fenced_faults([f'- {reason}: {names}'])}"
-            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
+            request = f"This is no choice. Answer again, whole.\n{fenced_faults([f'- {reason}: {names}'])}"
+            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", request)]
 
 
 def choice_parts(request: str, question: str, results: Sequence[ResultSeen]) -> list[PromptPart]:

@@ -138,19 +138,19 @@ class Conversation:
             today=today,
             needed=frozenset(name for one in rounds for name in one.shown),
         )
-        made, first = first_prompt(asking, sharing, len(rounds))
+        context, first = first_prompt(asking, sharing, len(rounds))
         self._sharing = sharing
-        self._shelf = made.shelf
-        self._told = {tool.offer.name for tool in made.shelf.full}
+        self._shelf = context.shelf
+        self._told_tools = {tool.offer.name for tool in context.shelf.full}
         self._asked_for: dict[str, None] = dict.fromkeys(name for one in rounds for name in one.shown)
         self._rounds = MORE_TOOLS_MOST
         self._turns = [first_turn(first), *turns_of(rounds)]
-        looked = [PromptPart(f"What it looked at, round {at}", one.told) for at, one in enumerate(rounds, 1)]
-        self.parts: list[PromptPart] = [*first, *looked]
+        look_parts = [PromptPart(f"What it looked at, round {at}", one.cards) for at, one in enumerate(rounds, 1)]
+        self.parts: list[PromptPart] = [*first, *look_parts]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
-        found: LoweredPlan | Looked | Words | list[Fault]
+        outcome: LoweredPlan | Looked | Words | list[Fault]
         while True:
             try:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns)
@@ -167,27 +167,27 @@ class Conversation:
                 no = Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
                 return Withdrawn(no) if read.withdrawn else no
             if isinstance(read, Worded):
-                found = self._told_by_looks(read)
+                outcome = self._told_by_looks(read)
             elif isinstance(read, Wished):
-                found = self._checked(read)
+                outcome = self._checked(read)
             elif isinstance(read, Looked):
-                found = faults_in(read, self._fleet, self._sharing) or read
+                outcome = faults_in(read, self._fleet, self._sharing) or read
             elif isinstance(read, Picked):
-                found = self._filled(read)
+                outcome = self._filled(read)
             elif isinstance(read, Fault):
-                found = [read]
+                outcome = [read]
             else:
                 reason = PLANNING_FORM
                 if isinstance(read, MoreTools):
                     reason = f"more tools were shown {MORE_TOOLS_MOST} times already; answer with what is there"
-                found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
-            if isinstance(found, LoweredPlan | Looked | Words):
+                outcome = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
+            if isinstance(outcome, LoweredPlan | Looked | Words):
                 self._turns.append(Turn("model", _echo(reply)))
-                return replace(found, shown=tuple(self._asked_for)) if isinstance(found, Looked) else found
+                return replace(outcome, shown=tuple(self._asked_for)) if isinstance(outcome, Looked) else outcome
             if not self._repairs:
-                return _given_up(found)
+                return _given_up(outcome)
             self._turns.append(Turn("model", _echo(reply)))
-            self._tell(found)
+            self._tell(outcome)
 
     async def mend(self, faults: Sequence[Fault]) -> Planned:
         """Have the engine's faults in the last plan mended; return the fault itself when no repair is left."""
@@ -199,18 +199,18 @@ class Conversation:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [told_fault(fault, "plan") for fault in faults[:FAULTS_TOLD]]
-        told = "It has these faults. Answer again with the whole plan, look or answer."
-        self._turns.append(Turn("starloom", f"{told}\n{fenced_faults(lines)}"))
+        request = "It has these faults. Answer again with the whole plan, look or answer."
+        self._turns.append(Turn("starloom", f"{request}\n{fenced_faults(lines)}"))
 
     def _more(self, words: str) -> Turn:
         """Return the turn that shows the tools nearest to the model's words."""
         self._rounds -= 1
         recipes = list(self._recipes.values())
         fitting = [] if context_recipes.all_of(recipes) else context_recipes.nearest(recipes, words)
-        known = set(self._told)
-        found = more(self._shelf, words, self._told)
-        self._asked_for |= dict.fromkeys(sorted(self._told - known))
-        lines = [*found, *fitting] or ["(no other tool has one of these words)"]
+        before = set(self._told_tools)
+        lines_of_tools = more(self._shelf, words, self._told_tools)
+        self._asked_for |= dict.fromkeys(sorted(self._told_tools - before))
+        lines = [*lines_of_tools, *fitting] or ["(no other tool has one of these words)"]
         left = f"You may ask {self._rounds} times more." if self._rounds else "This was the last time; answer now."
         return Turn("starloom", f"{fenced('tools', lines)}\n{left}")
 
@@ -231,8 +231,8 @@ class Conversation:
         """Return the plan of one of the recipes that were offered, with the model's values."""
         recipe = self._recipes.get(read.recipe)
         if recipe is None:
-            known = ", ".join(list(self._recipes)[:RECIPES_TOLD]) or "none"
-            reason = f"there is no recipe {quoted(read.recipe[:64])} to choose; there is {known}"
+            names = ", ".join(list(self._recipes)[:RECIPES_TOLD]) or "none"
+            reason = f"there is no recipe {quoted(read.recipe[:64])} to choose; there is {names}"
             return [Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)]
         check = plan_recipe(recipe, read.params, self._fleet)
         # A recipe with a secret was written by a person, and a person starts it.
@@ -280,8 +280,8 @@ def first_prompt(asking: Asking, sharing: Sharing, rounds: int = 0) -> tuple[Con
 
     The first part is the instructions; `first_turn` makes the one message of the others.
     """
-    made = planning_context(asking)
-    return made, [*made.parts, looking_part(sharing, rounds), request_part(asking.words, asking.params)]
+    context = planning_context(asking)
+    return context, [*context.parts, looking_part(sharing, rounds), request_part(asking.words, asking.params)]
 
 
 def first_turn(parts: Sequence[PromptPart]) -> Turn:
@@ -295,8 +295,8 @@ def told_fault(fault: Fault, place: str) -> str:
 
     The way out of a code is a person's: a model cannot use other words, or rows.
     """
-    own = CODES[Code.MODEL_ANSWER].hint if fault.code is Code.MODEL_ANSWER else ""
-    hint = f" Hint: {fault.hint}" if fault.hint and fault.hint != own else ""
+    usual = CODES[Code.MODEL_ANSWER].hint if fault.code is Code.MODEL_ANSWER else ""
+    hint = f" Hint: {fault.hint}" if fault.hint and fault.hint != usual else ""
     if fault.place == "answer" and fault.code is Code.MODEL_ANSWER and not hint:
         hint = " Hint: Answer with one whole JSON object."
     return f"- {fault.place or place}: {fault.reason} ({fault.code}){hint}"
@@ -308,8 +308,8 @@ def _echo(reply: Reply) -> str:
 
 
 def _given_up(faults: Sequence[Fault]) -> Fault:
-    told = "; ".join(
+    reasons = "; ".join(
         f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults[:FAULTS_TOLD]
     )
-    reason = f"after {REPAIRS} repairs the model's plan still has faults: {told}"
+    reason = f"after {REPAIRS} repairs the model's plan still has faults: {reasons}"
     return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)

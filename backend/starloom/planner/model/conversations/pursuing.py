@@ -132,16 +132,16 @@ class GoalTalk:
             if not isinstance(read, Fault) or not repairs:
                 return read
             repairs -= 1
-            told = f"This is no turn. Answer again, whole.\n{fenced_faults([f'- {read.reason}'])}"
-            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
+            request = f"This is no turn. Answer again, whole.\n{fenced_faults([f'- {read.reason}'])}"
+            self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", request)]
 
 
 def goal_parts(seen: SeenGoal, fleet: FleetSnapshot) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
-    asked = one_line({"goal": seen.goal.aim, "request": seen.request} if seen.request else {"goal": seen.goal.aim})
+    head = one_line({"goal": seen.goal.aim, "request": seen.request} if seen.request else {"goal": seen.goal.aim})
     return [
         PromptPart("How a goal is pursued", _about(seen.run)),
-        PromptPart("The goal", f"DATA goal\n{asked}\n{_gives(seen.goal)}"),
+        PromptPart("The goal", f"DATA goal\n{head}\n{_gives(seen.goal)}"),
         PromptPart("The envelope", _envelope(seen)),
         PromptPart("Its tools", _tools(seen, fleet)),
         *([PromptPart("What it may publish", _topics(seen.goal))] if seen.goal.finds else ()),
@@ -157,8 +157,8 @@ def _about(run: GoalRun) -> str:
 
 
 def _topics(goal: Goal) -> str:
-    told = one_line({"topics": goal.finds})
-    return f"{PUBLISHING}\nDATA topics\n{told}"
+    topics_line = one_line({"topics": goal.finds})
+    return f"{PUBLISHING}\nDATA topics\n{topics_line}"
 
 
 def _findings(seen: SeenGoal, fleet: FleetSnapshot) -> str:
@@ -177,7 +177,7 @@ def _findings(seen: SeenGoal, fleet: FleetSnapshot) -> str:
 def _finding(seen: SeenGoal, fleet: FleetSnapshot, finding: Finding) -> str:
     spec = seen.specs.get(finding.task)
     names = {device.id: device.name for device in fleet.devices}
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "age_s": max(0, seen.now_ms - finding.at_ms) // 1000,
         "by": finding.by,
         "device": names.get(finding.device or "", ""),
@@ -186,13 +186,13 @@ def _finding(seen: SeenGoal, fleet: FleetSnapshot, finding: Finding) -> str:
         "topic": finding.topic,
     }
     tool = (spec.tool if spec is not None else "") or ""
-    shown = seen.sharing is Sharing.HEADS or tool in TELLING_TOOLS or finding.task in telling_in(seen.specs)
-    if finding.value is None or not shown:
-        told["withheld"] = "it is not shown here"
+    is_shown = seen.sharing is Sharing.HEADS or tool in TELLING_TOOLS or finding.task in telling_in(seen.specs)
+    if finding.value is None or not is_shown:
+        fields["withheld"] = "it is not shown here"
     else:
-        told["value"], lacks = head_of(scrubbed(parse(finding.value)), FINDING_BYTES)
-        told["left_out"] = list(lacks)
-    return one_line({name: value for name, value in told.items() if value not in ("", [])})
+        fields["value"], lacks = head_of(scrubbed(parse(finding.value)), FINDING_BYTES)
+        fields["left_out"] = list(lacks)
+    return one_line({name: value for name, value in fields.items() if value not in ("", [])})
 
 
 def _gives(goal: Goal) -> str:
@@ -208,8 +208,8 @@ def _gives(goal: Goal) -> str:
 def _envelope(seen: SeenGoal) -> str:
     goal = seen.goal
     bounds = {"devices": list(seen.devices), "folders": goal.paths, "hosts": goal.hosts}
-    told = one_line({name: names for name, names in bounds.items() if names or name == "devices"})
-    return f"A path is one of the folders, or below one.\nDATA envelope\n{told}"
+    bounds_line = one_line({name: names for name, names in bounds.items() if names or name == "devices"})
+    return f"A path is one of the folders, or below one.\nDATA envelope\n{bounds_line}"
 
 
 def _tools(seen: SeenGoal, fleet: FleetSnapshot) -> str:
@@ -243,36 +243,36 @@ def _is_input(seen: SeenGoal, task: str, names: Sequence[str]) -> bool:
 
 def turns_of(seen: SeenGoal, fleet: FleetSnapshot) -> list[Turn]:
     """Return the conversation so far, and what is asked now."""
-    said: list[Turn] = []
+    turns: list[Turn] = []
     number = 0
     for turn in seen.run.turns:
         if turn.kind == "step":
             number += 1
             recent = number > len(seen.steps) - STEPS_SHOWN and len(turn.tasks) <= CALLS_MOST
-            said.append(Turn("model", _step_said(seen, fleet, turn)))
+            turns.append(Turn("model", _step_said(seen, fleet, turn)))
             lines = [_card(seen, fleet, task, full=recent) for task in turn.tasks]
-            said.append(Turn("starloom", "\n".join((f"DATA results of step {number}", *lines))))
+            turns.append(Turn("starloom", "\n".join((f"DATA results of step {number}", *lines))))
         elif turn.kind == "refused":
             if turn.said:
-                said.append(Turn("model", turn.said))
-            said.append(Turn("starloom", f"This was not taken.\nDATA reason\n{_words(turn.note)}"))
+                turns.append(Turn("model", turn.said))
+            turns.append(Turn("starloom", f"This was not taken.\nDATA reason\n{_words(turn.note)}"))
         elif turn.kind == "hint":
-            said.append(Turn("starloom", f"DATA hint of the person whose goal it is\n{one_line({'hint': turn.note})}"))
+            turns.append(Turn("starloom", f"DATA hint of the person whose goal it is\n{one_line({'hint': turn.note})}"))
         elif turn.kind == "escalated":
-            said.append(Turn("starloom", f"{NEXT_GOES_ON}\nDATA reason\n{_words(turn.note)}"))
+            turns.append(Turn("starloom", f"{NEXT_GOES_ON}\nDATA reason\n{_words(turn.note)}"))
         elif turn.kind == "handed":
-            said.append(Turn("model", one_line({"because": turn.note, "kind": "hand_over", "to": "person"})))
-            said.append(Turn("starloom", "A person was asked and lets you go on."))
+            turns.append(Turn("model", one_line({"because": turn.note, "kind": "hand_over", "to": "person"})))
+            turns.append(Turn("starloom", "A person was asked and lets you go on."))
         else:
-            said.append(
+            turns.append(
                 Turn(
                     "starloom",
                     f"You get nowhere.\nDATA reason\n{_words(turn.note)}\nTry another way, answer with what the "
                     "results show, or give up.",
                 )
             )
-    said.append(Turn("starloom", _asked_now(seen)))
-    return _joined(said)
+    turns.append(Turn("starloom", _asked_now(seen)))
+    return _joined(turns)
 
 
 def _words(text: str) -> str:
@@ -328,10 +328,10 @@ def _asked_now(seen: SeenGoal) -> str:
 
 def _joined(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns with those of one side in a row as one."""
-    made: list[Turn] = []
+    joined: list[Turn] = []
     for turn in turns:
-        if made and made[-1].by == turn.by:
-            made[-1] = Turn(turn.by, f"{made[-1].text}\n\n{turn.text}")
+        if joined and joined[-1].by == turn.by:
+            joined[-1] = Turn(turn.by, f"{joined[-1].text}\n\n{turn.text}")
         else:
-            made.append(turn)
-    return made
+            joined.append(turn)
+    return joined

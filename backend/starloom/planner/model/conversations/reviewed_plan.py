@@ -72,23 +72,23 @@ class ReviewedPlan:
     def of(records: Mapping[str, Any], job: Job, head: Head, devices: Mapping[str, str], **fields: Any) -> ReviewedPlan:
         """Return the view of a constellation's records by their keys; `devices` are names by id."""
 
-        def kept(kind: str) -> dict[str, Any]:
+        def records_of(kind: str) -> dict[str, Any]:
             start = f"{kind}/"
-            return {key.removeprefix(start): found for key, found in records.items() if key.startswith(start)}
+            return {key.removeprefix(start): record for key, record in records.items() if key.startswith(start)}
 
-        judged = [item for item in kept("job").values() if item.kind == judgement.KIND]
+        judged = [item for item in records_of("job").values() if item.kind == judgement.KIND]
         about = [item for item in judged if judgement.is_of_the_whole(job) and item.tasks[:1] == job.tasks[:1]]
         return ReviewedPlan(
             refused=about[-1] if about else None,
             head=head,
             job=job,
-            specs=kept("spec"),
-            tasks=kept("task"),
-            groups=kept("group"),
-            attempts=kept("attempt"),
-            items=kept("item"),
-            deps=tuple(kept("dep").values()),
-            rules=tuple(sorted(kept("rule").values(), key=lambda rule: rule.order)),
+            specs=records_of("spec"),
+            tasks=records_of("task"),
+            groups=records_of("group"),
+            attempts=records_of("attempt"),
+            items=records_of("item"),
+            deps=tuple(records_of("dep").values()),
+            rules=tuple(sorted(records_of("rule").values(), key=lambda rule: rule.order)),
             devices=devices,
             **fields,
         )
@@ -101,8 +101,8 @@ class ReviewedPlan:
     @cached_property
     def ended(self) -> dict[str, None]:
         """The tasks and groups under review, in order."""
-        named = (task.rpartition("/")[0] for task in self.job.tasks)
-        return dict.fromkeys(name for name in named if name in self.specs)
+        names = (task.rpartition("/")[0] for task in self.job.tasks)
+        return dict.fromkeys(name for name in names if name in self.specs)
 
     @property
     def tools(self) -> set[str]:
@@ -123,7 +123,7 @@ def plan_lines(seen: ReviewedPlan) -> list[str]:
     for place, name in enumerate(_nearest(seen)):
         # Cards are made only while there is room: a plan may have thousands of tasks.
         full = place < REVIEWED_MOST and name in seen.ended
-        line = one_line(_told(seen, name, full=full)) if room > 0 else ""
+        line = one_line(_line_of(seen, name, full=full)) if room > 0 else ""
         if not line or len(line.encode()) + 1 > room:
             line = one_line(_short(seen, name)) if room > 200 else ""
         if not line or len(line.encode()) + 1 > room:
@@ -144,25 +144,25 @@ def _aim(seen: ReviewedPlan) -> Json:
         {"when": f"{rule.task} {rule.event}", "because": rule.reason[:LINE_CHARS_MOST]}
         for rule in seen.rules[:RULES_MOST]
     ]
-    told: Json = {"name": head.name, "partial": head.policy.partial, "results": results, "rules": rules}
-    aim = {"plan": {name: value for name, value in told.items() if value}, "version": head.version}
+    plan: Json = {"name": head.name, "partial": head.policy.partial, "results": results, "rules": rules}
+    aim = {"plan": {name: value for name, value in plan.items() if value}, "version": head.version}
     verdict = seen.refused.verdict if seen.refused is not None else None
     if verdict is None or head.policy.judge is None:
         return aim
-    said = {"question": head.policy.judge.question, "holds": verdict.holds, "because": verdict.because}
-    return {**aim, "judge": {name: value[:MESSAGE_CHARS_MOST] for name, value in said.items()}}
+    judged = {"question": head.policy.judge.question, "holds": verdict.holds, "because": verdict.because}
+    return {**aim, "judge": {name: value[:MESSAGE_CHARS_MOST] for name, value in judged.items()}}
 
 
 def _alike(seen: ReviewedPlan) -> Iterator[Json]:
     """Yield the like failures under review: their group, the cause, and the items that failed so far."""
-    for named in seen.job.causes:
-        group, _, cause = named.partition(" ")
+    for cause_key in seen.job.causes:
+        group, _, cause = cause_key.partition(" ")
         group = group.rpartition("/")[0]
         children = [name for name in seen.ended if seen.specs[name].group == group]
-        shown = children[:ITEMS_NAMED_MOST]
-        items = {name: _item_of(seen, seen.specs[name]) for name in shown}
+        first = children[:ITEMS_NAMED_MOST]
+        items = {name: _item_of(seen, seen.specs[name]) for name in first}
         states = Counter(str(seen.tasks[name].state) for name, spec in _children(seen, group))
-        more = {"more_items": len(children) - len(shown)} if len(children) > len(shown) else {}
+        more = {"more_items": len(children) - len(first)} if len(children) > len(first) else {}
         yield {"alike": cause, "group": group, "items": items, "states": dict(states), **more}
 
 
@@ -198,12 +198,12 @@ def _nearest(seen: ReviewedPlan) -> list[str]:
     return [name for name in order if name not in seen.own_looks]
 
 
-def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:
+def _line_of(seen: ReviewedPlan, name: str, *, full: bool) -> Json:
     spec, record = seen.specs[name], seen.tasks.get(name)
-    told = _frame(seen, spec)
+    frame = _frame(seen, spec)
     if record is None or record.state not in FINAL_TASK_STATES:
         args = {} if seen.sharing is Sharing.NAMES else _args(spec.args, ARGS_NEAR_BYTES)
-        return {**_short(seen, name), **told, **({"args": args} if args else {})}
+        return {**_short(seen, name), **frame, **({"args": args} if args else {})}
     attempt = seen.attempts.get(f"{name}/{record.attempt}")
     device = seen.devices.get(record.device or "", "")
     card = card_of(
@@ -218,15 +218,15 @@ def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:
         card["left_out"] = [*card.get("left_out", ()), *lacks]
     for empty in [key for key, value in card.items() if value in (None, "", [], {})]:
         del card[empty]
-    return {**card, **told, **({"ended_now": True} if name in seen.ended else {})}
+    return {**card, **frame, **({"ended_now": True} if name in seen.ended else {})}
 
 
 def _message(attempt: Attempt | None) -> str:
     """Return what a failed task said: the beginning and, since a traceback names its error there, the end."""
-    said = str(scrubbed((attempt.detail or attempt.tail) if attempt is not None else "")).strip()
-    if len(said) <= MESSAGE_CHARS_MOST:
-        return said
-    return f"{said[: MESSAGE_CHARS_MOST // 4]}\n...\n{said[-MESSAGE_CHARS_MOST * 3 // 4 :]}"
+    text = str(scrubbed((attempt.detail or attempt.tail) if attempt is not None else "")).strip()
+    if len(text) <= MESSAGE_CHARS_MOST:
+        return text
+    return f"{text[: MESSAGE_CHARS_MOST // 4]}\n...\n{text[-MESSAGE_CHARS_MOST * 3 // 4 :]}"
 
 
 def _args(text: str, most: int) -> Any:
@@ -237,7 +237,7 @@ def _args(text: str, most: int) -> Any:
 def _frame(seen: ReviewedPlan, spec: TaskSpec) -> Json:
     """Return how a task stands in the plan: where it runs, what it waits for, what is demanded of its result."""
     gates = [edge for edge in seen.deps if edge.target == spec.id]
-    told: Json = {
+    fields: Json = {
         "after": [f"{edge.source} ({edge.gate})" for edge in gates if edge.input is None][:ITEMS_NAMED_MOST],
         "inputs": {item.name: _input(item) for item in spec.inputs[:ITEMS_NAMED_MOST]},
         "checks": [_check(check) for check in spec.checks[:ITEMS_NAMED_MOST]],
@@ -248,7 +248,7 @@ def _frame(seen: ReviewedPlan, spec: TaskSpec) -> Json:
         "optional": spec.optional,
         "superseded_by": spec.superseded_by,
     }
-    return {name: value for name, value in told.items() if value not in (None, "", [], {}, False)}
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {}, False)}
 
 
 def _input(item: Input) -> str:
@@ -287,13 +287,13 @@ def _selected(selector: Selector | None, devices: Mapping[str, str]) -> Any:
 
 def _short(seen: ReviewedPlan, name: str) -> Json:
     spec, record = seen.specs[name], seen.tasks.get(name) or seen.groups.get(name)
-    told = {
+    fields = {
         "code": str(record.code) if record is not None and record.code is not None else "",
         "state": str(record.state) if record is not None else "",
         "task": name,
         "tool": spec.tool or ("a question to a person" if spec.person is not None else ""),
     }
-    return {field: value for field, value in told.items() if value}
+    return {field: value for field, value in fields.items() if value}
 
 
 def _counts(seen: ReviewedPlan, names: Iterable[str]) -> Json:

@@ -177,31 +177,31 @@ def _for_a_model(fault: Fault) -> Fault:
 
 def review_parts(seen: ReviewedPlan, fleet: FleetSnapshot) -> list[PromptPart]:
     """Return every part of a review's prompt; the first is the instructions."""
-    shown = _of_the_plan(fleet, seen.tools)
+    usable = _of_the_plan(fleet, seen.tools)
     request = seen.head.request or seen.head.name
-    asked = {"ended": list(seen.ended), "request": request}
+    request_fields = {"ended": list(seen.ended), "request": request}
     opening = PromptPart("What a review is and how a plan is written", f"{ABOUT}\n{LANGUAGE}")
     return [
-        *reviewing_context(opening, request, shown, seen.tools).parts,
+        *reviewing_context(opening, request, usable, seen.tools).parts,
         *_looking_parts(seen, fleet, request),
         PromptPart("The plan as it stands", "DATA tasks\n" + "\n".join(plan_lines(seen)), False),
-        PromptPart("What was asked", f"DATA request\n{one_line(asked)}", False),
+        PromptPart("What was asked", f"DATA request\n{one_line(request_fields)}", False),
     ]
 
 
 def _looking_parts(seen: ReviewedPlan, fleet: FleetSnapshot, request: str) -> list[PromptPart]:
     """Return how a reviewer may look, and by which tools beyond those of the plan, on the devices of the plan."""
     part = looking_part(seen.sharing, len(seen.job.looks), reviewing=True)
-    found: dict[str, ToolOffer] = {}
+    offers: dict[str, ToolOffer] = {}
     for device in fleet.devices:
         if any(name in seen.tools for name in device.tools):
             for name, offer in device.tools.items():
                 if name not in seen.tools and not name.startswith(USUAL_TOOLS) and _only_reads(offer):
-                    found.setdefault(name, offer)
-    if seen.sharing is Sharing.NAMES or not found:
+                    offers.setdefault(name, offer)
+    if seen.sharing is Sharing.NAMES or not offers:
         return [part]
-    said = f"{request} {' '.join(seen.ended)}"
-    near = [offer for offer, _ in ranked([(offer, searched(offer)) for _, offer in sorted(found.items())], said)]
+    words = f"{request} {' '.join(seen.ended)}"
+    near = [offer for offer, _ in ranked([(offer, searched(offer)) for _, offer in sorted(offers.items())], words)]
     lines: list[str] = []
     room = LOOK_TOOLS_BYTES
     for offer in sorted(near, key=lambda offer: offer.name not in USUAL):
@@ -209,9 +209,9 @@ def _looking_parts(seen: ReviewedPlan, fleet: FleetSnapshot, request: str) -> li
         if len(line.encode()) + 1 <= room:
             lines.append(line)
             room -= len(line.encode()) + 1
-    left = f"\n{len(found) - len(lines)} more are not listed." if len(lines) < len(found) else ""
-    told = "Tools for looks alone; an edit uses those of the plan.\n" + fenced("look tools", lines) + left
-    return [part, PromptPart("Tools for looks", told, False)]
+    left = f"\n{len(offers) - len(lines)} more are not listed." if len(lines) < len(offers) else ""
+    text = "Tools for looks alone; an edit uses those of the plan.\n" + fenced("look tools", lines) + left
+    return [part, PromptPart("Tools for looks", text, False)]
 
 
 def _only_reads(offer: ToolOffer) -> bool:
@@ -223,7 +223,7 @@ def _of_the_plan(fleet: FleetSnapshot, tools: Collection[str]) -> FleetSnapshot:
     """Return the devices with the tools that an edit may use without a person, which are those of the plan."""
     devices = []
     for device in fleet.devices:
-        kept = {name: tool for name, tool in device.tools.items() if name in tools or name.startswith(USUAL_TOOLS)}
-        if any(name in tools for name in kept):
-            devices.append(replace(device, tools=kept))
+        allowed = {name: tool for name, tool in device.tools.items() if name in tools or name.startswith(USUAL_TOOLS)}
+        if any(name in tools for name in allowed):
+            devices.append(replace(device, tools=allowed))
     return replace(fleet, devices=tuple(devices))

@@ -102,9 +102,9 @@ def endpoint_from(environment: Mapping[str, str], role: ModelRole = ModelRole.PL
     if role is ModelRole.PLANNER or planner is None:
         return planner
     start = f"{PREFIX}{role.upper()}_"
-    own = _endpoint(environment, start)
-    if own is not None:
-        return own
+    own_endpoint = _endpoint(environment, start)
+    if own_endpoint is not None:
+        return own_endpoint
     lone = [start + name for name in ("WIRE", "KEY_FILE") if environment.get(start + name, "").strip()]
     if lone:
         raise _wrong(f"{lone[0]} is set without {start}URL")
@@ -147,7 +147,7 @@ def readers_from(environment: Mapping[str, str], role: ModelRole) -> tuple[Endpo
     """
     tiers = tiers_from(environment)
     roles = tiers if role in tiers else (role,)
-    return tuple(dict.fromkeys(found for one in roles for found in endpoints_from(environment, one)))
+    return tuple(dict.fromkeys(endpoint for one in roles for endpoint in endpoints_from(environment, one)))
 
 
 def others_from(environment: Mapping[str, str]) -> dict[ModelRole, Endpoint]:
@@ -157,8 +157,8 @@ def others_from(environment: Mapping[str, str]) -> dict[ModelRole, Endpoint]:
         ModelFault: one of them is set wrongly.
     """
     planner = endpoint_from(environment)
-    found = {role: endpoint_from(environment, role) for role in OTHER_ROLES}
-    return {role: endpoint for role, endpoint in found.items() if endpoint is not None and endpoint != planner}
+    endpoints = {role: endpoint_from(environment, role) for role in OTHER_ROLES}
+    return {role: endpoint for role, endpoint in endpoints.items() if endpoint is not None and endpoint != planner}
 
 
 def role_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -180,16 +180,16 @@ def _endpoint(environment: Mapping[str, str], start: str) -> Endpoint | None:
     model = environment.get(f"{start}MODEL", "").strip()
     if not model:
         raise _wrong(f"{start}MODEL is not set; it names the model at the endpoint")
-    told = environment.get(f"{start}WIRE", "").strip() or (
+    wire = environment.get(f"{start}WIRE", "").strip() or (
         Wire.ANTHROPIC if parts.hostname == _ANTHROPIC_HOST else Wire.OPENAI
     )
-    if told not in tuple(Wire):
-        raise _wrong(f"{start}WIRE is {quoted(told)}; it is one of {', '.join(Wire)}")
+    if wire not in tuple(Wire):
+        raise _wrong(f"{start}WIRE is {quoted(wire)}; it is one of {', '.join(Wire)}")
     file = environment.get(f"{start}KEY_FILE", "").strip()
     key = read_key(Path(file)) if file else ""
     if key and parts.scheme == "http" and not _is_near(parts.hostname):
         raise _wrong("the key would travel unencrypted; use an https address, or no key file")
-    return Endpoint(url=url, model=model, wire=Wire(told), key=key, limits=_limits(environment))
+    return Endpoint(url=url, model=model, wire=Wire(wire), key=key, limits=_limits(environment))
 
 
 def _limits(environment: Mapping[str, str]) -> Limits:
@@ -257,5 +257,5 @@ def sharing_from(environment: Mapping[str, str], *endpoints: Endpoint) -> Sharin
         unset = Sharing.HEADS if all(endpoint.local for endpoint in endpoints) else Sharing.CARDS
         return Sharing(text) if text else unset
     except ValueError as error:
-        known = ", ".join(Sharing)
-        raise ModelFault(Code.MODEL_NOT_SET, f"{SHARE} is {quoted(text[:64])}; it is one of {known}") from error
+        names = ", ".join(Sharing)
+        raise ModelFault(Code.MODEL_NOT_SET, f"{SHARE} is {quoted(text[:64])}; it is one of {names}") from error

@@ -94,41 +94,45 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
     """
     if environment.get(URL, "").strip() or folder is None:
         return environment
-    kept = kept_in(folder)
-    if kept is None:
+    settings = kept_in(folder)
+    if settings is None:
         return environment
-    given = role_variables(environment)
-    own = {role: one for role, one in kept.roles.items() if role not in given_roles(environment)}
-    return {**variables(msgspec.structs.replace(kept, roles=own), folder), **_limits(environment), **given}
+    role_settings = role_variables(environment)
+    page_roles = {role: one for role, one in settings.roles.items() if role not in given_roles(environment)}
+    return {
+        **variables(msgspec.structs.replace(settings, roles=page_roles), folder),
+        **_limits(environment),
+        **role_settings,
+    }
 
 
 def given_roles(environment: Mapping[str, str]) -> list[ModelRole]:
     """Return the roles of which the hub's own settings name anything."""
-    given = role_variables(environment)
-    return [role for role in OTHER_ROLES if any(name.startswith(f"{PREFIX}{role.upper()}_") for name in given)]
+    names = role_variables(environment)
+    return [role for role in OTHER_ROLES if any(name.startswith(f"{PREFIX}{role.upper()}_") for name in names)]
 
 
-def variables(kept: PageModelSettings, folder: Path) -> dict[str, str]:
+def variables(settings: PageModelSettings, folder: Path) -> dict[str, str]:
     """Return the kept settings as the variables that `endpoint` and `spending` read.
 
     Raises:
         ModelFault: they name a file of the hub's machine; only the hub's own settings may.
     """
-    urls = [kept.url, *(one.url for one in kept.roles.values())]
+    urls = [settings.url, *(one.url for one in settings.roles.values())]
     if any(url.strip().lower().startswith(RECORDED_SCHEME) for url in urls):
         reason = (
             f"a recording is a file of the hub's machine and is set by {URL} alone; the page takes http(s) addresses"
         )
         raise ModelFault(Code.MODEL_NOT_SET, reason)
-    told = {
-        **_endpoint(kept, folder),
-        "BUDGET_PER_DAY": "" if kept.dollars_per_day is None else str(kept.dollars_per_day),
-        "SHARE": kept.share.value,
-        "TOKENS_PER_DAY": "" if kept.tokens_per_day is None else str(kept.tokens_per_day),
+    values = {
+        **_endpoint(settings, folder),
+        "BUDGET_PER_DAY": "" if settings.dollars_per_day is None else str(settings.dollars_per_day),
+        "SHARE": settings.share.value,
+        "TOKENS_PER_DAY": "" if settings.tokens_per_day is None else str(settings.tokens_per_day),
     }
-    for role, one in kept.roles.items():
-        told |= {f"{role.upper()}_{name}": value for name, value in _endpoint(one, folder).items()}
-    return {PREFIX + name: value for name, value in told.items() if value}
+    for role, one in settings.roles.items():
+        values |= {f"{role.upper()}_{name}": value for name, value in _endpoint(one, folder).items()}
+    return {PREFIX + name: value for name, value in values.items() if value}
 
 
 def _endpoint(one: PageModelSettings | PageRoleSettings, folder: Path) -> dict[str, str]:
@@ -142,45 +146,47 @@ def _limits(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _held(folder: Path, lock: int) -> Iterator[None]:
-    held = os.open(folder, os.O_RDONLY)
+def _locked(folder: Path, lock: int) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, lock)
+        fcntl.flock(descriptor, lock)
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def _changing(folder: Path) -> Iterator[None]:
     """Hold the folder from the reading of its file to the writing: of two changes at once, one waits for the other."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _held(folder, fcntl.LOCK_EX):
+    with _locked(folder, fcntl.LOCK_EX):
         yield
 
 
 @contextlib.contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
     """Hold changes back while the file and the keys that it names are read."""
-    with _held(folder, fcntl.LOCK_SH) if folder.exists() else contextlib.nullcontext():
+    with _locked(folder, fcntl.LOCK_SH) if folder.exists() else contextlib.nullcontext():
         yield
 
 
 @contextlib.contextmanager
-def tried(folder: Path, wanted: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
+def tried(folder: Path, settings: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
     """Give what would be kept, its key in a file of its own; the file goes afterwards unless `keep` took it.
 
     `key` None: the key that is kept for exactly this address, if any; "": none. The models of other roles stay.
     """
     with _changing(folder):
         before = kept_in(folder)
-        with _key_file(folder, before, wanted.url, key) as name:
+        with _key_file(folder, before, settings.url, key) as name:
             roles = before.roles if before is not None else {}
-            yield msgspec.structs.replace(wanted, key_file=name, roles=roles)
+            yield msgspec.structs.replace(settings, key_file=name, roles=roles)
 
 
 @contextlib.contextmanager
-def tried_role(folder: Path, role: ModelRole, wanted: PageRoleSettings, key: str | None) -> Iterator[PageModelSettings]:
+def tried_role(
+    folder: Path, role: ModelRole, settings: PageRoleSettings, key: str | None
+) -> Iterator[PageModelSettings]:
     """Give what would be kept with this model for a role, as `tried` does for the planner's.
 
     Raises:
@@ -190,8 +196,8 @@ def tried_role(folder: Path, role: ModelRole, wanted: PageRoleSettings, key: str
         before = kept_in(folder)
         if before is None:
             raise ModelFault(Code.MODEL_NOT_SET, "no model is set for plans yet; set that one first")
-        with _key_file(folder, before.roles.get(role), wanted.url, key) as name:
-            roles = {**before.roles, role: msgspec.structs.replace(wanted, key_file=name)}
+        with _key_file(folder, before.roles.get(role), settings.url, key) as name:
+            roles = {**before.roles, role: msgspec.structs.replace(settings, key_file=name)}
             yield msgspec.structs.replace(before, roles=roles)
 
 
@@ -214,10 +220,10 @@ def _key_file(
             (folder / name).unlink(missing_ok=True)
 
 
-def keep(folder: Path, kept: PageModelSettings) -> None:
+def keep(folder: Path, settings: PageModelSettings) -> None:
     """Put in force, in one step, what `tried` gave and still holds; keys that nothing names go."""
-    _write(folder / FILE, msgspec.json.encode(kept))
-    _tidy(folder, kept.key_files)
+    _write(folder / FILE, msgspec.json.encode(settings))
+    _tidy(folder, settings.key_files)
 
 
 def forget(folder: Path) -> None:

@@ -24,12 +24,12 @@ def budget_from(environment: Mapping[str, str]) -> ModelBudget:
     tokens = environment.get("STARLOOM_LLM_TOKENS_PER_DAY", "").strip()
     here = environment.get("STARLOOM_LLM_TOKENS_PER_CONSTELLATION", "").strip()
     try:
-        told = {
+        bounds = {
             "micros_per_day": round(float(money) * MICROS) if money else None,
             "tokens_per_constellation": int(here) if here else None,
             "tokens_per_day": int(tokens) if tokens else None,
         }
-        return ModelBudget(**{name: min(most, _MOST) for name, most in told.items() if most is not None})
+        return ModelBudget(**{name: min(most, _MOST) for name, most in bounds.items() if most is not None})
     except (ValueError, OverflowError) as error:
         names = ("BUDGET_PER_DAY", "TOKENS_PER_DAY", "TOKENS_PER_CONSTELLATION")
         reason = f"{', '.join(f'STARLOOM_LLM_{name}' for name in names)} must be numbers"

@@ -24,21 +24,21 @@ class Lacking(Exception):
     """An answer without a field that a plan needs."""
 
 
-def completed(found: Any, wire: Wire, model: str) -> Any:
+def completed(body: Any, wire: Wire, model: str) -> Any:
     """Return the body of an answer with all that its wire promises.
 
     Raises:
         Lacking: a field is absent that holds what the model said, or has another form.
     """
-    if not isinstance(found, dict):
-        raise Lacking(f"its answer is {_form(found)}, not a map")
-    return _message(found, model) if wire is Wire.ANTHROPIC else _completion(found, model)
+    if not isinstance(body, dict):
+        raise Lacking(f"its answer is {_form(body)}, not a map")
+    return _message(body, model) if wire is Wire.ANTHROPIC else _completion(body, model)
 
 
-def _completion(found: Json, model: str) -> Json:
-    choices = found.get("choices")
+def _completion(body: Json, model: str) -> Json:
+    choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
-        raise Lacking(_lacks("choices", "", found, "a list with one answer"))
+        raise Lacking(_lacks("choices", "", body, "a list with one answer"))
     first = choices[0]
     if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
         raise Lacking(_lacks("message", "choices[0].", first, "a map"))
@@ -55,13 +55,13 @@ def _completion(found: Json, model: str) -> Json:
     stop = first.get("finish_reason") or ("tool_calls" if calls else "stop")
     choice = {"logprobs": None, **first, "finish_reason": stop, "index": 0, "message": whole}
     return {
-        **found,
+        **body,
         "choices": [choice],
-        "created": _number(found.get("created")),
-        "id": _text(found.get("id")),
-        "model": _text(found.get("model")) or model,
+        "created": _number(body.get("created")),
+        "id": _text(body.get("id")),
+        "model": _text(body.get("model")) or model,
         "object": "chat.completion",
-        "usage": _usage(found.get("usage")),
+        "usage": _usage(body.get("usage")),
     }
 
 
@@ -78,52 +78,52 @@ def _call(call: Any, at: int) -> Any:
     }
 
 
-def _usage(found: Any) -> Json | None:
+def _usage(usage: Any) -> Json | None:
     """Return the count of tokens with its sum; None where there is none, so that it is estimated."""
-    if not isinstance(found, dict):
+    if not isinstance(usage, dict):
         return None
-    read, written = _number(found.get("prompt_tokens")), _number(found.get("completion_tokens"))
-    return {**found, "prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    read, completion = _number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))
+    return {**usage, "prompt_tokens": read, "completion_tokens": completion, "total_tokens": read + completion}
 
 
-def _message(found: Json, model: str) -> Json:
-    if not isinstance(found.get("content"), list):
-        raise Lacking(_lacks("content", "", found, "a list of blocks"))
-    usage = found.get("usage") if isinstance(found.get("usage"), dict) else {}
+def _message(body: Json, model: str) -> Json:
+    if not isinstance(body.get("content"), list):
+        raise Lacking(_lacks("content", "", body, "a list of blocks"))
+    usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
     counted = {name: _number((usage or {}).get(name)) for name in ("input_tokens", "output_tokens")}
-    calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in found["content"])
+    calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in body["content"])
     return {
         "stop_sequence": None,
-        **found,
-        "id": _text(found.get("id")),
-        "model": _text(found.get("model")) or model,
+        **body,
+        "id": _text(body.get("id")),
+        "model": _text(body.get("model")) or model,
         "role": "assistant",
-        "stop_reason": found.get("stop_reason") or ("tool_use" if calls else "end_turn"),
+        "stop_reason": body.get("stop_reason") or ("tool_use" if calls else "end_turn"),
         "type": "message",
         "usage": {**(usage or {}), **counted},
     }
 
 
-def _lacks(name: str, where: str, found: Any, wanted: str) -> str:
-    return f"its answer lacks `{where}{name}` ({wanted}); received was {_form(found)}"
+def _lacks(name: str, where: str, body: Any, form: str) -> str:
+    return f"its answer lacks `{where}{name}` ({form}); received was {_form(body)}"
 
 
-def _form(found: Any) -> str:
-    if isinstance(found, dict):
-        named = [name for name in _KNOWN if name in found]
-        others = len(found) - len(named)
+def _form(value: Any) -> str:
+    if isinstance(value, dict):
+        names = [name for name in _KNOWN if name in value]
+        others = len(value) - len(names)
         parts = [
-            *(f"`{name}`" for name in named),
+            *(f"`{name}`" for name in names),
             *([f"{others} other field{'s' if others > 1 else ''}"] if others else []),
         ]
         return f"a map with {', '.join(parts) or 'nothing in it'}"
     words = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
-    return words.get(type(found), "nothing")
+    return words.get(type(value), "nothing")
 
 
-def _number(found: Any) -> int:
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def _text(found: Any) -> str:
-    return found if isinstance(found, str) else ""
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

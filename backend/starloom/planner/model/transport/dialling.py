@@ -105,5 +105,5 @@ async def resolve_once(host: str, port: int) -> str:
     Raises:
         OSError: it has none.
     """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return str(addresses[0][4][0])

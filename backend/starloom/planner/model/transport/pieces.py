@@ -44,9 +44,9 @@ class EventLines:
     def take(self, line: str) -> ServerEvent | None:
         """Return the event that a line ends, None while none has ended."""
         if not line:
-            found = ServerEvent("\n".join(self._data), self._name) if self._data else None
+            event = ServerEvent("\n".join(self._data), self._name) if self._data else None
             self._data, self._name = [], ""
-            return found
+            return event
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name == "data":
@@ -88,12 +88,12 @@ def joining(wire: Wire) -> Joining:
     return AnthropicPieces() if wire is Wire.ANTHROPIC else OpenAIPieces()
 
 
-def streamed(asked: Json, wire: Wire) -> Json:
+def streamed(body: Json, wire: Wire) -> Json:
     """Return the body of a call that asks for a streamed answer, with its usage where the server gives one."""
     more: Json = {"stream": True}
     if wire is not Wire.ANTHROPIC:  # whose streams always have it
         more["stream_options"] = {"include_usage": True}
-    return {**asked, **more}
+    return {**body, **more}
 
 
 @dataclass
@@ -152,11 +152,11 @@ class OpenAIPieces:
                 self._message[name] = value
         for call in delta.get("tool_calls") or []:
             function = call.get("function") or {}
-            known = self._call(call.get("index"), call.get("id") or "")
-            known.id = known.id or call.get("id") or ""
-            known.name = known.name or function.get("name") or ""
+            part_of = self._call(call.get("index"), call.get("id") or "")
+            part_of.id = part_of.id or call.get("id") or ""
+            part_of.name = part_of.name or function.get("name") or ""
             text = _text(function.get("arguments") or "")
-            known.arguments.append(text)
+            part_of.arguments.append(text)
             yield Piece("call", text)
 
     def _call(self, index: int | None, identity: str) -> _Call:
@@ -165,14 +165,14 @@ class OpenAIPieces:
         at = index if index is not None else max(last, 0)
         if not isinstance(at, int):
             raise TypeError("the number of a call is no number")
-        known = self._calls.get(at)
-        if known is not None and identity and known.id and identity != known.id:
-            at, known = last + 1, None
-        if known is None:
+        open_call = self._calls.get(at)
+        if open_call is not None and identity and open_call.id and identity != open_call.id:
+            at, open_call = last + 1, None
+        if open_call is None:
             if len(self._calls) >= PARTS_MOST:
                 raise ValueError("an answer has too many calls")
-            known = self._calls[at] = _Call()
-        return known
+            open_call = self._calls[at] = _Call()
+        return open_call
 
     def body(self) -> Json:
         if self._stop is None and not (self._ended and (self._texts or self._calls)):
@@ -210,18 +210,18 @@ class AnthropicPieces:
         return self._ended
 
     def take(self, event: ServerEvent) -> Iterator[Piece]:
-        told = _object(event.data)
-        kind = told.get("type") or event.name
+        content = _object(event.data)
+        kind = content.get("type") or event.name
         if kind == "error":
             raise BrokenStream("it ended its answer with an error")
         if kind == "message_start":
-            self._message = dict(told["message"])
+            self._message = dict(content["message"])
         elif kind == "content_block_start":
-            yield from self._begin(told["index"], dict(told["content_block"]))
+            yield from self._begin(content["index"], dict(content["content_block"]))
         elif kind == "content_block_delta":
-            yield from self._delta(told["index"], told["delta"])
+            yield from self._delta(content["index"], content["delta"])
         elif kind == "message_delta":
-            yield from self._tell(told)
+            yield from self._tell(content)
         elif kind == "message_stop":
             self._ended = True
 
@@ -246,16 +246,16 @@ class AnthropicPieces:
         if part is not None:
             yield Piece(part, text)
 
-    def _tell(self, told: Json) -> Iterator[Piece]:
-        message = self._begun()
-        message.update(told.get("delta") or {})
-        usage = {key: value for key, value in (told.get("usage") or {}).items() if value is not None}
+    def _tell(self, content: Json) -> Iterator[Piece]:
+        message = self._open_message()
+        message.update(content.get("delta") or {})
+        usage = {key: value for key, value in (content.get("usage") or {}).items() if value is not None}
         message["usage"] = {**(message.get("usage") or {}), **usage}
         tokens = _count(usage.get("output_tokens"))
         if tokens:
             yield Piece("told", tokens=tokens)
 
-    def _begun(self) -> Json:
+    def _open_message(self) -> Json:
         if self._message is None:
             raise ValueError("an answer ends that did not begin")
         return self._message
@@ -273,21 +273,21 @@ class AnthropicPieces:
 def _input(text: str, *, cut: bool) -> Json:
     """Return the arguments of a call; those that the limit of length cut have none that count."""
     try:
-        found = _read(text or "{}")
+        arguments = _read(text or "{}")
     except ValueError:
         if cut:
             return {}
         raise
-    if not isinstance(found, dict):
+    if not isinstance(arguments, dict):
         raise TypeError("the arguments of a call are no object")
-    return found
+    return arguments
 
 
 def _object(data: str) -> Json:
-    found = _read(data)
-    if not isinstance(found, dict):
+    value = _read(data)
+    if not isinstance(value, dict):
         raise TypeError("an event of a streamed answer is no object")
-    return found
+    return value
 
 
 def _read(text: str) -> Any:

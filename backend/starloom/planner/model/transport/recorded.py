@@ -38,8 +38,8 @@ class _Told(msgspec.Struct, frozen=True):
 
 def prompt_text(instructions: str, turns: Sequence[Turn], stage: Stage) -> str:
     """Return what is asked as canonical JSON; its hash finds the same question in a recording."""
-    told = [{"by": turn.by, "text": turn.text} for turn in turns]
-    return canonical({"instructions": instructions, "stage": str(stage), "turns": told})
+    lines = [{"by": turn.by, "text": turn.text} for turn in turns]
+    return canonical({"instructions": instructions, "stage": str(stage), "turns": lines})
 
 
 def reply_text(reply: Reply) -> str:
@@ -53,20 +53,20 @@ def replies_in(lines: Iterable[bytes]) -> dict[str, Reply]:
     Raises:
         ModelFault: a line is not a recorded call.
     """
-    found: dict[str, Reply] = {}
+    replies: dict[str, Reply] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             call = msgspec.json.decode(line, type=Recorded)
-            told = msgspec.json.decode(call.reply, type=_Told) if call.reply is not None else None
+            reply = msgspec.json.decode(call.reply, type=_Told) if call.reply is not None else None
         except msgspec.DecodeError as error:
             reason = f"line {number} of the recording is no recorded call: {error}"
             raise ModelFault(Code.MODEL_NOT_SET, reason) from error
-        asked = _hash(call.prompt) if call.prompt is not None else call.asked
-        if asked is not None and told is not None:
-            found.setdefault(asked, Reply(told.text, cut=told.cut, refused=told.refused))
-    return found
+        prompt_hash = _hash(call.prompt) if call.prompt is not None else call.asked
+        if prompt_hash is not None and reply is not None:
+            replies.setdefault(prompt_hash, Reply(reply.text, cut=reply.cut, refused=reply.refused))
+    return replies
 
 
 @dataclass(frozen=True)

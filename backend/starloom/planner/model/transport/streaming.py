@@ -38,14 +38,14 @@ class Streamed(httpx2.AsyncBaseTransport):
         self._hear = hear
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        asked = await request.aread()
+        body = await request.aread()
         if self._identity in _without_streams:
-            return await self._plain(await self._inner.handle_async_request(_copied(request, asked)))
-        wished = json.dumps(streamed(json.loads(asked), self._wire)).encode()
+            return await self._plain(await self._inner.handle_async_request(_copied(request, body)))
+        wished = json.dumps(streamed(json.loads(body), self._wire)).encode()
         response = await self._inner.handle_async_request(_copied(request, wished))
         if response.status_code in _REFUSES and _WORD in (await response.aread()).lower():
             await response.aclose()
-            response = await self._inner.handle_async_request(_copied(request, asked))
+            response = await self._inner.handle_async_request(_copied(request, body))
             if response.status_code < 300:
                 _remember(self._identity)
             return await self._plain(response)
@@ -60,10 +60,10 @@ class Streamed(httpx2.AsyncBaseTransport):
         raw = await response.aread()
         await response.aclose()
         try:
-            found = json.loads(raw)
+            answer = json.loads(raw)
         except ValueError:
             return _of_body(response, raw)
-        return _of_body(response, json.dumps(completed(found, self._wire, self._model)).encode())
+        return _of_body(response, json.dumps(completed(answer, self._wire, self._model)).encode())
 
     async def _joined(self, response: httpx2.Response) -> httpx2.Response:
         """Read a stream to its end and return it as one body."""
@@ -83,18 +83,18 @@ class Streamed(httpx2.AsyncBaseTransport):
         return _of_body(response, json.dumps(completed(answer.body(), self._wire, self._model)).encode())
 
     async def _events(self, response: httpx2.Response) -> AsyncIterator[ServerEvent]:
-        lines, held = EventLines(), bytearray()
+        lines, buffer = EventLines(), bytearray()
         async for part in response.aiter_bytes():
-            held += part
-            while (end := held.find(b"\n")) >= 0:
-                line = bytes(held[:end]).removesuffix(b"\r")
-                del held[: end + 1]
+            buffer += part
+            while (end := buffer.find(b"\n")) >= 0:
+                line = bytes(buffer[:end]).removesuffix(b"\r")
+                del buffer[: end + 1]
                 if (event := lines.take(line.decode())) is not None:
                     yield event
-            if len(held) > self._bytes_most:
+            if len(buffer) > self._bytes_most:
                 raise TooMuch(f"one event of the answer is longer than {self._bytes_most} bytes")
         # Some servers leave out the empty line behind their last event.
-        for rest in (bytes(held).decode(), ""):
+        for rest in (bytes(buffer).decode(), ""):
             if (event := lines.take(rest)) is not None:
                 yield event
 

@@ -185,16 +185,16 @@ class WiredModel:
         return fault
 
     def _away(self, why: str, hint: str) -> ModelFault:
-        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why), hint)
+        return ModelFault(Code.MODEL_UNREACHABLE, self._sentence(why), hint)
 
     def _absent(self, why: str, hint: str) -> ModelAway:
-        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why), hint)
+        return ModelAway(Code.MODEL_UNREACHABLE, self._sentence(why), hint)
 
     def _refusal(self, status: int) -> ToolsRefused:
-        why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
+        why = self._sentence(f"it takes no tools ({status}), so it is asked in plain text")
         return ToolsRefused(Code.MODEL_UNREACHABLE, why)
 
-    def _told(self, why: str) -> str:
+    def _sentence(self, why: str) -> str:
         return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
 
 
@@ -204,16 +204,16 @@ class _Received:
     def __init__(self, hear: Hear) -> None:
         self._hear = hear
         self._bytes = 0
-        self._told = 0
+        self._tokens = 0
 
     def __call__(self, piece: Piece) -> None:
         self._bytes += len(piece.text.encode("utf-8", "replace"))
-        self._told = max(self._told, piece.tokens)
+        self._tokens = max(self._tokens, piece.tokens)
         self._hear(piece)
 
     @property
     def tokens(self) -> int:
-        return max(self._told, _tokens(self._bytes) if self._bytes else 0)
+        return max(self._tokens, _tokens(self._bytes) if self._bytes else 0)
 
 
 def _was_sent(error: BaseException) -> bool:
@@ -232,8 +232,8 @@ def _unheard(_piece: Piece) -> None:
 
 def _refuses_tools(error: ModelHTTPError) -> bool:
     """Whether an error is about the tool that was offered; its words are only searched, never shown."""
-    said = str(error.body).casefold()
-    return error.status_code in _REFUSES_A_TOOL and any(word in said for word in _OF_TOOLS)
+    text = str(error.body).casefold()
+    return error.status_code in _REFUSES_A_TOOL and any(word in text for word in _OF_TOOLS)
 
 
 def _remember(identity: tuple[str, str, Wire]) -> None:

@@ -35,9 +35,9 @@ Doc = dict[str, Any]
 
 
 def document_of(plan: LoweredPlan) -> Doc:
-    """Return the document that makes this plan; what its approval is, a recipe does not keep."""
+    """Return the document that makes this plan. A recipe does not keep the approval policy."""
     policy = plan.policy
-    made: Doc = {
+    document: Doc = {
         "starloom": 1,
         "name": plan.name,
         "tasks": [task_document(spec) for spec in plan.specs],
@@ -61,7 +61,7 @@ def document_of(plan: LoweredPlan) -> Doc:
         ],
         "sentence": [_sentence(one) for one in plan.sentences],
     }
-    return _short(made)
+    return _short(document)
 
 
 def _sentence(one: SentenceSpec) -> Doc:
@@ -124,7 +124,7 @@ def _check(one: Any) -> Doc:
 
 def _for_each(each: ForEach) -> Doc:
     need: Any = {"at_least": each.need_count} if each.need is Need.AT_LEAST else str(each.need)
-    made = _short(
+    document = _short(
         {
             "from": each.source,
             "output": each.output,
@@ -137,9 +137,9 @@ def _for_each(each: ForEach) -> Doc:
         }
     )
     if each.when_off == "report":
-        made |= {"when_off": "report", "after_s": each.after_s}
+        document |= {"when_off": "report", "after_s": each.after_s}
     # A selector may be empty: every device that can.
-    return made if each.devices is None else {"devices": selector_document(each.devices), **made}
+    return document if each.devices is None else {"devices": selector_document(each.devices), **document}
 
 
 def _repeat(each: ForEach) -> Doc | None:
@@ -175,9 +175,9 @@ def _lists(spec: TaskSpec) -> Doc:
 
 def _times(spec: TaskSpec) -> Doc:
     moment, stop, reuse = spec.not_before, spec.stop_when, spec.reuse
-    made: Doc = {}
+    document: Doc = {}
     if moment is not None:
-        made["not_before"] = _short(
+        document["not_before"] = _short(
             {
                 "at": moment.at,
                 "from": moment.source,
@@ -189,16 +189,16 @@ def _times(spec: TaskSpec) -> Doc:
         )
     if stop is not None:
         pointer = pointer_step(stop.name)
-        asked = {} if stop.condition is None else _condition(stop.condition)
-        asked.pop("output", None)
+        condition = {} if stop.condition is None else _condition(stop.condition)
+        condition.pop("output", None)
         after = _short({"n": stop.after_n or None, "s": stop.after_s or None})
         worse = {} if stop.worse_by is None else {"worse_than_best_by": parse(stop.worse_by)}
         best = {"best": "high"} if stop.best == "high" else {}
-        made["stop_when"] = {"progress": f"/{pointer}", **asked, **worse, **best, **_short({"after": after})}
+        document["stop_when"] = {"progress": f"/{pointer}", **condition, **worse, **best, **_short({"after": after})}
     if reuse is not None:
         key = {} if reuse.key is None else {"key": parse(reuse.key)["key"]}
-        made["reuse"] = {"fresh_s": reuse.fresh_s, **key}
-    return made
+        document["reuse"] = {"fresh_s": reuse.fresh_s, **key}
+    return document
 
 
 def _inputs(spec: TaskSpec) -> Doc:
@@ -211,8 +211,8 @@ def _inputs(spec: TaskSpec) -> Doc:
 
 def _plain(record: msgspec.Struct) -> Doc:
     """Return the fields of a record that are not the default."""
-    found: Doc = msgspec.to_builtins(record)
-    return found
+    fields: Doc = msgspec.to_builtins(record)
+    return fields
 
 
 def _call(tool: str, args: str, more: Doc) -> Doc:
@@ -269,7 +269,7 @@ def _gate(edge: Dependency) -> Doc:
 
 
 def _rule(rule: RuleRecord) -> Doc:
-    asked = _condition(rule.condition) if rule.condition else {}
+    condition = _condition(rule.condition) if rule.condition else {}
     attempts = {"op": str(rule.attempts.op), "value": parse(rule.attempts.value or "0")} if rule.attempts else None
     failed = {"op": str(rule.failed.op), "value": parse(rule.failed.value or "0")} if rule.failed else None
     when = {
@@ -282,7 +282,7 @@ def _rule(rule: RuleRecord) -> Doc:
     }
     return {
         "name": rule.name,
-        "when": {**_short(when), **asked},
+        "when": {**_short(when), **condition},
         "edit": [_operation(one) for one in parse(rule.operations)],
         "reason": rule.reason,
     }

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.planner.recipes.catalogue import load_catalogue, plan_recipe
-from starloom.planner.recipes.raising import document_of, is_same
+from starloom.planner.recipes.plan_document import document_of, is_same
 from starloom_protocol.plan import Recipe, check_plan, read_document
 from starloom_protocol.plan.language.param_types import placeholder
 from starloom_protocol.records.edits import LoweredPlan
