@@ -98,7 +98,7 @@ def test_what_a_token_asked_that_was_revoked_meanwhile_is_refused() -> None:
     driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)), name="c1")
     do(driver, i.PrincipalAdded, principal=ANN, token=token("t1"))
     do(driver, i.TokenRevoked, token="t1")
-    late = {"by": "person:Ann#t1", "id": "late"}
+    late: dict[str, Any] = {"by": "person:Ann#t1", "id": "late"}
     asked: list[Any] = [
         i.QuestionAnswered(constellation="c1", question="approve-plan", value="allow", **late),
         i.RoleGiven(principal="ann", role=Role.OWNER, **late),
