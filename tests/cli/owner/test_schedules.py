@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -216,11 +217,15 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     stopped = shown(
         name="Old", state="stopped", next=[], stopped={"code": "rights_lost", "reason": "the token is gone"}
     )
-    news = shown(name="Site", notice={"count": 2, "text": "the answer has changed."}, running=["c-1", "c-2"])
+    news = shown(
+        name="Site",
+        notice={"at": "2026-11-03T02:00:00Z", "count": 2, "text": "the answer has changed."},
+        running=["c-1", "c-2"],
+    )
     hub.answers["GET", "/schedules"] = (200, {"items": [stopped, news | {"asking": ["c-2"]}], "next": None})
     said = starloom(hub, "schedule", "ls")[1]
     assert "stopped: the token is gone" in said
-    assert "the answer has changed. (2 notices)" in said
+    assert re.search(r"2026-11-0\d \d\d:00: the answer has changed\. \(2 notices\)", said)
     assert "running: c-1\n" in said
     assert "waits for an approval: c-2 (starloom why c-2)" in said
     assert "disk-space: folder Books, source laptop" in said

@@ -380,7 +380,7 @@ def _tells(item: ScheduleRowJson) -> Iterable[str]:
         yield f"stopped: {item['stopped']['reason']}"
     elif item["notice"]:
         more = f" ({item['notice']['count']} notices)" if item["notice"]["count"] > 1 else ""
-        yield f"{item['notice']['text']}{more}"
+        yield f"{clock(item['notice']['at'])}: {item['notice']['text']}{more}"
     # A hub of an earlier release does not tell these.
     if paused := item.get("paused"):
         why = f": {paused['reason']}" if paused["reason"] else ""

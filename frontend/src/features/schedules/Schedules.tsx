@@ -194,7 +194,11 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
       )}
       {row.notice && !row.stopped && (
         <span className="sub row wrap">
-          <span>{row.notice.text}</span>
+          {/* With its time: the firing after it may have gone well. */}
+          <span>
+            {row.notice.at && `${momentWords(Date.parse(row.notice.at))}: `}
+            {row.notice.text}
+          </span>
           <Button asks="anyone" onClick={() => act(() => api.seen([row.id]), "Seen")}>
             Seen
           </Button>

@@ -13,6 +13,9 @@ import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 import type { Versions } from "./useVersions.ts";
 
+/** A phone shows so few tasks in two screens that a field would take more room than it saves. */
+const SEEN_AT_ONCE = 12;
+
 export function Tools({ run, place, versions }: { run: Run; place: Place; versions: Versions }) {
   const { lens, phone } = run;
   const { to, filter } = place;
@@ -25,7 +28,7 @@ export function Tools({ run, place, versions }: { run: Run; place: Place; versio
         onChange={(next) => to({ set: { lens: next } })}
         choices={lensesOf(run)}
       />
-      {((lens === "list" && !phone) || filter) && (
+      {((lens === "list" && (!phone || run.views.length > SEEN_AT_ONCE)) || filter) && (
         <SearchField
           icon="filter"
           className="filter"
