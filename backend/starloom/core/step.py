@@ -57,6 +57,7 @@ from starloom.core.state.work import Refusal, Work, change_task, close_question,
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.authors import TOKEN_MARK
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
@@ -82,7 +83,8 @@ def step(work: Work, item: AnyInput) -> None:
     """
     work.begin(item)
     try:
-        access.check_token(work)
+        if TOKEN_MARK in work.by:
+            access.check_token(work)
         _HANDLERS[type(item)](work, item)
         _settle(work, work.input_marks.events)
     except Refusal as refusal:

@@ -17,24 +17,24 @@ MODEL: Final = "model"
 RULE: Final = "rule:"
 """How the author of an edit begins that a rule of a plan made."""
 _PARTS: Final = {MODEL: "the hub's model", "lab": "the lab"}
-_TOKEN: Final = "#"
+TOKEN_MARK: Final = "#"
 _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
 
 
 def author_of(kind: PrincipalKind, name: str, token: str = "") -> str:
     """Return the author of a caller's events."""
-    plain = name.replace(_TOKEN, "_")
-    return f"{kind}:{plain}{_TOKEN if token else ''}{token}"
+    plain = name.replace(TOKEN_MARK, "_")
+    return f"{kind}:{plain}{TOKEN_MARK if token else ''}{token}"
 
 
 def who(author: str) -> str:
     """Return an author without the token: the same person on two devices is one author."""
-    return author.partition(_TOKEN)[0]
+    return author.partition(TOKEN_MARK)[0]
 
 
 def token_of(author: str) -> str:
     """Return the id of the token by which an author was recognised; empty where there is none."""
-    return author.partition(_TOKEN)[2]
+    return author.partition(TOKEN_MARK)[2]
 
 
 def name_of(author: str) -> str:
