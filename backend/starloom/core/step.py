@@ -55,9 +55,8 @@ from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.records.entities import TaskRecord
-from starloom_protocol.stream.authors import ENGINE
+from starloom_protocol.stream.authors import ENGINE, TOKEN_MARK
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.stream.authors import TOKEN_MARK
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
