@@ -411,7 +411,9 @@ def list_constellations(
     if not items:
         names = run.client.names() if device else {}
         if names and device not in (*names, *names.values()):
-            raise usage(f"no device is called {device}", "See `starloom devices`.")
+            from starloom.cli.devices.fleet import resolve
+
+            resolve(run, device or "")  # refuses it with the nearest
         print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table
