@@ -5,8 +5,8 @@ Other commands take the documents of plans, rows and edits from here.
 
 from __future__ import annotations
 
-import difflib
 import csv
+import difflib
 import io
 import json
 import re
