@@ -161,7 +161,7 @@ export function preview(body: { request?: string; recipe?: string; plan?: unknow
           },
           { code: "duplicate_id", place: "tasks[1].id", reason: "two tasks have the id a" },
         ],
-        hint: "Mend each listed place and send it again.",
+        hint: "Correct each listed place and send it again.",
         reason: "the plan has 2 faults",
         status: 422,
       },

@@ -145,7 +145,7 @@ class CodeInfo:
 _T, _P, _D = CodeClass.TRANSIENT, CodeClass.PERMANENT, CodeClass.DEVICE
 
 CODES: dict[Code, CodeInfo] = {
-    Code.PLAN_INVALID: CodeInfo(_P, 422, "The plan has faults", "Mend each listed place and send it again."),
+    Code.PLAN_INVALID: CodeInfo(_P, 422, "The plan has faults", "Correct each listed place and send it again."),
     Code.PLAN_CYCLE: CodeInfo(_P, 422, "The plan has a cycle", "Remove one of the named dependencies."),
     Code.PLAN_TOO_BIG: CodeInfo(_P, 422, "The plan is too big", "Split it, or use for_each over a list."),
     Code.DUPLICATE_ID: CodeInfo(_P, 422, "Two tasks have the same id", "Rename one of them."),
@@ -324,7 +324,7 @@ CODES: dict[Code, CodeInfo] = {
         "The settings `history_keep_days` and `history_keep_mb` say how much of the history is kept.",
     ),
     Code.TOO_LARGE: CodeInfo(_P, 413, "What was sent is too large", "Send at most the size named."),
-    Code.BAD_REQUEST: CodeInfo(_P, 422, "The request has faults", "Mend each listed place and send it again."),
+    Code.BAD_REQUEST: CodeInfo(_P, 422, "The request has faults", "Correct each listed place and send it again."),
     Code.CONFLICT: CodeInfo(_P, 409, "It conflicts with what exists", "Change what the reason names, and ask again."),
     Code.OVERLOADED: CodeInfo(
         _T, 503, "The hub cannot take new work now", "Try again after the time named; nothing was accepted."

@@ -31,3 +31,11 @@ def test_a_run_whose_work_was_taken_back_is_not_called_succeeded(
 ) -> None:
     hub.answers[NEWEST] = (200, {"items": [{**ROW, "state": state, "undone_from": undone_from}], "next": None})
     assert words in " ".join(starloom(hub, "ls")[1].split())
+
+
+def test_a_misspelt_device_is_answered_with_the_nearest(hub: StubHub) -> None:
+    device = {"id": "d-1", "name": "Polar licht", "revoked": False}
+    hub.answers["GET", "/devices"] = (200, {"items": [device], "next": None})
+    hub.answers["GET", "/constellations"] = (200, {"items": [], "next": None})
+    code, said = starloom(hub, "ls", "--device", "Polr licht")
+    assert (code, "Did you mean Polar licht?" in said) == (2, True)

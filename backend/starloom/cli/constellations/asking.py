@@ -6,6 +6,7 @@ Other commands take the documents of plans, rows and edits from here.
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import json
 import re
@@ -411,7 +412,9 @@ def list_constellations(
     if not items:
         names = run.client.names() if device else {}
         if names and device not in (*names, *names.values()):
-            raise usage(f"no device is called {device}", "See `starloom devices`.")
+            near = difflib.get_close_matches(device or "", names.values(), n=1)
+            hint = f"Did you mean {near[0]}?" if near else "See `starloom devices`."
+            raise usage(f"no device is called {device}", hint)
         print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table

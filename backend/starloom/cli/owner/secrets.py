@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import getpass
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.client.problems import usage
-from starloom.client.routes import delete_secret, get_secrets, put_secret
+from starloom.client.problems import Problem, usage
+from starloom.client.routes import delete_secret, get_capabilities, get_recipes, get_secrets, put_secret
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.records.access import SECRET_BYTES_MOST, SECRET_NAME
 from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code
 
 if TYPE_CHECKING:
     from starloom_protocol.api.people import SecretRow, SetSecret
@@ -47,6 +50,7 @@ def set_secret(
         raise usage(f"{quoted(name)} is no name of a secret", "Use letters, digits, `-`, `_` and `.`, at most 64.")
     if for_any and (for_device or for_tool or for_recipe):
         raise usage("--for-any stands alone", "Name the devices, tools and recipes, or --for-any.")
+    _refuse_misspelt(run, for_tool, for_recipe)
     body: dict[str, Any] = {"value": _value(name, from_file)}
     for field, names in (("devices", for_device), ("tools", for_tool), ("recipes", for_recipe)):
         if names or for_any:
@@ -55,6 +59,24 @@ def set_secret(
     if run.emits(secret):
         return
     print(f"{name} is set, version {secret['version']}; {_limits(secret)}. Plans name it {{secret: {name}}}.")
+
+
+def _refuse_misspelt(run: Invocation, tools: Collection[str] | None, recipes: Collection[str] | None) -> None:
+    """Refuse the name of a tool or recipe that is nearly that of another; one that is like none may come later."""
+    try:
+        offered = [row["tool"] for row in run.client.get(get_capabilities())["items"]] if tools else []
+        recipe_names = [row["name"] for row in run.client.get(get_recipes())["items"]] if recipes else []
+    except Problem as problem:
+        if problem.code != Code.FORBIDDEN:  # a token that sets secrets need not read the fleet
+            raise
+        return
+    for kind, given_names, names in (("tool", tools, offered), ("recipe", recipes, recipe_names)):
+        for name in given_names or ():
+            near = [] if name in names else difflib.get_close_matches(name, names, n=1)
+            if near:
+                raise usage(
+                    f"there is no {kind} {name}, so no call would receive the secret", f"Did you mean {near[0]}?"
+                )
 
 
 def list_secrets(run: Invocation) -> None:

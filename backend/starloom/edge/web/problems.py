@@ -194,6 +194,13 @@ def _nearest(word: str, names: Sequence[str]) -> str:
     return f"Did you mean {close[0]}?" if close else ""
 
 
+def problem_of_recipe(name: str, names: Sequence[str]) -> Problem:
+    """Return the refusal of a recipe that there is not, with the nearest of those that there are."""
+    close = difflib.get_close_matches(name[:64], names, n=1)
+    hint = f"Did you mean `{close[0]}`?" if close else ""
+    return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
+
+
 def problem_of_parameters(unknown: Sequence[str], names: Sequence[str]) -> Problem:
     """Return the refusal of the parameters in an address that its route does not take."""
     way = f"It takes {listed(names)}." if names else "It takes none."

@@ -419,7 +419,7 @@ export type ReportFrame = Started | ResultFrame | Receipt;
 export interface CodeInfo { code_class: CodeClass; status: number; title: string; hint: string }
 
 export const CODES: Record<Code, CodeInfo> = {
-  plan_invalid: {"code_class": "permanent", "status": 422, "title": "The plan has faults", "hint": "Mend each listed place and send it again."},
+  plan_invalid: {"code_class": "permanent", "status": 422, "title": "The plan has faults", "hint": "Correct each listed place and send it again."},
   plan_cycle: {"code_class": "permanent", "status": 422, "title": "The plan has a cycle", "hint": "Remove one of the named dependencies."},
   plan_too_big: {"code_class": "permanent", "status": 422, "title": "The plan is too big", "hint": "Split it, or use for_each over a list."},
   duplicate_id: {"code_class": "permanent", "status": 422, "title": "Two tasks have the same id", "hint": "Rename one of them."},
@@ -471,7 +471,7 @@ export const CODES: Record<Code, CodeInfo> = {
   not_found: {"code_class": "permanent", "status": 404, "title": "It does not exist", "hint": "Check the id; `starloom ls` lists what exists."},
   pruned: {"code_class": "permanent", "status": 410, "title": "It was pruned from the history", "hint": "The settings `history_keep_days` and `history_keep_mb` say how much of the history is kept."},
   too_large: {"code_class": "permanent", "status": 413, "title": "What was sent is too large", "hint": "Send at most the size named."},
-  bad_request: {"code_class": "permanent", "status": 422, "title": "The request has faults", "hint": "Mend each listed place and send it again."},
+  bad_request: {"code_class": "permanent", "status": 422, "title": "The request has faults", "hint": "Correct each listed place and send it again."},
   conflict: {"code_class": "permanent", "status": 409, "title": "It conflicts with what exists", "hint": "Change what the reason names, and ask again."},
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
   store_unavailable: {"code_class": "transient", "status": 503, "title": "The hub's store does not answer", "hint": "Run `starloom doctor`; nothing was accepted."},

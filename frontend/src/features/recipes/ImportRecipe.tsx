@@ -89,7 +89,7 @@ export default function ImportRecipe({ onClose }: { onClose: () => void }) {
         <Button
           asks="run"
           kind="primary"
-          why={!text.trim() ? "Paste a recipe first." : good ? null : "Mend the faults first."}
+          why={!text.trim() ? "Paste a recipe first." : good ? null : "Correct the faults first."}
           onClick={() => void save()}
         >
           {base === undefined ? "Import" : `Import as version ${base + 1}`}

@@ -237,3 +237,9 @@ async def test_tries_of_a_row_are_listed_only_when_asked_for(world: World) -> No
         cursor = f"&cursor={page['next']}"
     assert names == ["plan 4", "plan 2", "plan 0"]
     assert len((await call(world, "GET", f"{C}?tries=true"))[1]["items"]) == 6
+
+
+@pytest.mark.parametrize("path", ["", "/runs", "/versions", "?version=1"])
+async def test_a_mistyped_recipe_is_answered_with_the_nearest(planned: World, path: str) -> None:
+    status, answer = await call(planned, "GET", f"{R}/fleet-helth{path}")
+    assert (status, answer["hint"]) == (404, "Did you mean `fleet-health`?")

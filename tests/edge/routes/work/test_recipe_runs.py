@@ -88,7 +88,7 @@ async def test_only_so_many_constellations_are_looked_at(
 async def test_a_recipe_that_is_not_there_has_no_runs(world: World, made: list[str]) -> None:
     async with world.client() as http:
         answer = await http.get("/api/v1/recipes/nowhere/runs")
-    assert (answer.status_code, answer.json()["code"], made) == (404, "not_found", [])
+    assert (answer.status_code, answer.json()["code"], made) == (404, "unknown_recipe", [])
 
 
 async def ended_runs(world: World, made: list[str], count: int) -> None:

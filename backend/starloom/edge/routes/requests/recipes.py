@@ -7,7 +7,6 @@ caller sees and dismisses its own alone, and keeping one is saving a recipe with
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any, TypeVar
 
 import yaml
@@ -25,7 +24,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES
-from starloom.edge.web.problems import Problem, accepted, problem_of_faults
+from starloom.edge.web.problems import Problem, accepted, problem_of_faults, problem_of_recipe
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom.planner.recipes.catalogue import listed
 from starloom_protocol.api.recipes import (
@@ -107,8 +106,11 @@ class Recipes:
         version_record = self._hub.fleet.recipes.get(f"{name}/{version}")
         older = self._hub.planner.version(version_record) if version_record else None
         if older is None:
-            numbers = ", ".join(str(item.number) for item in self._versions(name)) or "none"
-            raise Problem(Code.NOT_FOUND, f"version {version} of {name[:64]} is not kept here; kept are: {numbers}")
+            numbers = ", ".join(str(item.number) for item in self._versions(name))
+            if not numbers and self._hub.planner.recipe(name) is None:
+                raise self._unknown(name)
+            reason = f"version {version} of {name[:64]} is not kept here; kept are: {numbers or 'none'}"
+            raise Problem(Code.NOT_FOUND, reason, hint="See `starloom recipe show NAME`.")
         return json_reply(older)
 
     async def versions(self, name: str) -> JsonReply[Items[RecipeVersionRow]]:
@@ -205,10 +207,7 @@ class Recipes:
         return sorted(versions, key=lambda version: version.number)
 
     def _unknown(self, name: str) -> Problem:
-        names = [item["name"] for item in self._hub.planner.recipes()]
-        near = difflib.get_close_matches(name[:64], names, n=1)
-        hint = f"Did you mean `{near[0]}`?" if near else ""
-        return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
+        return problem_of_recipe(name, [item["name"] for item in self._hub.planner.recipes()])
 
     async def _parsed(self, request: Request, document: dict[str, Any] | str) -> tuple[Recipe, str, list[str]]:
         """Return a recipe, its text, and a sentence for each tool of it that no device offers now.

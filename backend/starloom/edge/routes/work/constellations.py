@@ -31,6 +31,12 @@ LOOKED_AT_ONCE = 100
 _C = V1 + "/constellations"
 
 
+def no_version(constellation: str, version: int) -> Problem:
+    """Return the refusal of a version that a constellation does not have."""
+    hint = f"`starloom show {constellation}` says which is the newest."
+    return Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
+
+
 class Constellations:
     """Routes that only read."""
 
@@ -137,11 +143,7 @@ class Constellations:
             return state
         at = await asyncio.to_thread(state_of_version, await self.log(constellation), version)
         if at is None:
-            raise Problem(
-                Code.NOT_FOUND,
-                f"{constellation} has no version {version}",
-                hint=f"See {V1}/constellations/{constellation}/versions.",
-            )
+            raise no_version(constellation, version)
         return at
 
     async def log(self, constellation: str) -> list[bytes]:
@@ -187,7 +189,7 @@ class Constellations:
             for version in (first, second):
                 state = state_of_version(events, version)
                 if state is None:
-                    raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
+                    raise no_version(constellation, version)
                 plans.append(state.entities)
             later = entity_json.Constellation(
                 constellation, 0, {key: raw for key, raw in plans[1].items() if key.startswith("version/")}

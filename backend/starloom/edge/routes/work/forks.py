@@ -19,7 +19,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import state_when_made
 from starloom.edge.routes.bodies import Fork, UndoWork
-from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.constellations import Constellations, no_version
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
@@ -95,8 +95,7 @@ class Forks:
         events = await self._constellations.log(constellation)
         state_then = await asyncio.to_thread(state_when_made, events, version)
         if state_then is None:
-            hint = f"See {V1}/constellations/{constellation}/versions."
-            raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
+            raise no_version(constellation, version)
         return state_then
 
     async def undo(self, request: Request, constellation: str, body: UndoWork) -> JsonReply[Undone]:
@@ -135,7 +134,7 @@ async def taken_back(constellations: Constellations, constellation: str, version
     def find() -> list[EditOperation]:
         state_before, state_after = state_when_made(events, version, before=True), state_when_made(events, version)
         if state_before is None or state_after is None:
-            raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
+            raise no_version(constellation, version)
         records = [
             {key: decode_entity(key, raw) for key, raw in state.items() if key.startswith(("spec/", "dep/", "head"))}
             for state in (state_before.entities, state_after.entities)

@@ -19,7 +19,7 @@ from starloom.core.answer.trends import sentence, trend_run
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.web.problems import Problem
+from starloom.edge.web.problems import Problem, problem_of_recipe
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.records.entities import Head
 from starloom_protocol.records.run_report import RecipeTrend, RunReport, TrendRun
@@ -67,7 +67,7 @@ class ReportRoute:
         """Return the last ended runs of a recipe beside each other, and what has changed over them."""
         saved = any(key.rpartition("/")[0] == name for key in self._hub.fleet.recipes)
         if not saved and self._hub.planner.recipe(name) is None:
-            raise Problem(Code.NOT_FOUND, f"there is no recipe {name[:64]}")
+            raise problem_of_recipe(name, [item["name"] for item in self._hub.planner.recipes()])
         lines, more = await self.last(lambda head: head.recipe == name, limit)
         return json_reply(RecipeTrend(more=more, recipe=name, runs=lines, sentence=sentence(lines)))
 

@@ -172,7 +172,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
       : (changes.impossible[0] ??
         (theirs ? "The plan has changed meanwhile: look at it first." : null) ??
         (overtaken.size ? `${[...overtaken].join(", ")} began before your change: leave it as it is first.` : null));
-  const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Mend the faults first." : null));
+  const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Correct the faults first." : null));
   /** All that is wrong is that no device of now can do it: one that comes later may. */
   const mayWait =
     blocked === null && fromHub.length > 0 && fromHub.every(({ code }) => NOT_NOW.has(code)) && !ofSchema.length;

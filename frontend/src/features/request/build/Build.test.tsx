@@ -65,7 +65,7 @@ it("hold a text with a fault on every lens and after a reload, and start nothing
   expect(screen.queryByRole("tab", { name: "JSON" }), "it has no other form yet").toBeNull();
   await lens("Rows");
   expect(screen.getByText(/The text has a fault in line/)).toBeTruthy();
-  expect(button("Save as recipe").getAttribute("title")).toMatch(/^Mend line \d of the text first/);
+  expect(button("Save as recipe").getAttribute("title")).toMatch(/^Correct line \d of the text first/);
   await userEvent.click(button("To the text"));
   expect(text().value).toBe(HALF);
   open(OWN);

@@ -90,7 +90,9 @@ export function Build({ place, document, values: understood }: BuildProps) {
   const shown = preview.problem ? null : preview.value;
   const grants = shown ? grantsOf(shown) : [];
   const missing = openParams(draft).filter((name) => values[name] === null || values[name] === "");
-  const unread = drafting.text?.fault ? `Mend line ${drafting.text.fault.line} of the text first, or undo it.` : null;
+  const unread = drafting.text?.fault
+    ? `Correct line ${drafting.text.fault.line} of the text first, or undo it.`
+    : null;
   const whyNotYet = (): string | null => {
     if (unread) return unread;
     if (empty) return "Add a row first.";

@@ -87,7 +87,7 @@ export function SaveRecipe({ draft, effects, proposal, answers = [], onSaved, on
   const wrong = !title.trim()
     ? "Give it a title first."
     : Object.keys(wrongly).length
-      ? "Mend the names of the parameters first."
+      ? "Correct the names of the parameters first."
       : null;
   // The slot of the words goes along with the name.
   const rename = (param: string, next: string) => {
