@@ -183,10 +183,4 @@ PEOPLE_BUGS = [
         "        schedules.end_restored(work, item.ended.schedules, i.ENDED)\n",
         "",
     ),
-    _bug(
-        "a restore begins work again that may not be repeated",
-        _RESTORED,
-        "    _pause(work)\n    if item",
-        "    if item",
-    ),
 ]
