@@ -114,7 +114,7 @@ PEOPLE_BUGS = [
     _bug(
         "what a revoked token had asked before is done after its end",
         f"{_CORE}step.py",
-        "        access.check_token(work)\n",
+        "        _check_token(work)\n",
         "",
     ),
     _bug(
