@@ -81,6 +81,8 @@ class ScheduleRules:
             yield f"{before.id} lines up {added} while {list(before.running)} goes on, and its clock says skip"
         if before.overlap is Overlap.SKIP and before.running and before.notify is not NotifyWhen.NEVER:
             count, heard = self._held_up.get(before.id, (0, _count(before)))
+            # Told once is enough: a person who resumes it clears what was told.
+            heard = heard if _count(after) == heard else -1
             self._held_up[before.id] = count + 1, heard
             if count + 1 >= LEFT_OUT_MOST and _count(after) == heard:
                 yield f"{before.id} has left out {count + 1} moments for {list(before.running)}, and nobody was told"
