@@ -114,7 +114,7 @@ PEOPLE_BUGS = [
     _bug(
         "what a revoked token had asked before is done after its end",
         f"{_CORE}step.py",
-        "        access.check_token(work)\n",
+        "        if TOKEN_MARK in work.by:\n            _check_token(work)\n",
         "",
     ),
     _bug(
@@ -182,11 +182,5 @@ PEOPLE_BUGS = [
         f"{_CORE}step.py",
         "        schedules.end_restored(work, item.ended.schedules, i.ENDED)\n",
         "",
-    ),
-    _bug(
-        "a restore begins work again that may not be repeated",
-        _RESTORED,
-        "    _pause(work)\n    if item",
-        "    if item",
     ),
 ]

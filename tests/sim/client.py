@@ -293,17 +293,19 @@ class Client:
         store, name = self.site.store, self._ended()
         if store is None or name is None:
             return
+        specs = self._told.accepted[name].specs
         with contextlib.suppress(Unavailable):
             await self._read(store, name)
         await asyncio.sleep(self._chance.choice([0.0, 0.0, 1.0]))
-        names = [spec.id for spec in self._told.accepted[name].specs]
+        names = [spec.id for spec in specs]
         if names and self._chance.random() < 0.6:
             await self._do(name, self._chance.choice(["retry", "retry_from", "mark"]), self._chance.choice(names))
 
     async def _read(self, store: MemoryStore, name: str) -> None:
         found = await store.entities(name)
         if found is None:
-            self._told.problems.append(f"{name} was accepted and cannot be read")
+            if name in self._told.accepted:
+                self._told.problems.append(f"{name} was accepted and cannot be read")
         elif self.site.store is store and found[1] != await store.entities_at(name, found[0]):
             self._told.problems.append(f"what is read of {name} is not the fold of its log")
 
@@ -357,15 +359,17 @@ class Client:
         if store is None or not names:
             return
         origin, token = self._chance.choice(names), self._token()
+        specs = self._told.accepted[origin].specs
         with contextlib.suppress(Unavailable):
             found = await store.entities(origin)
             if found is None:
-                self._told.problems.append(f"{origin} was accepted and cannot be read")
+                if origin in self._told.accepted:
+                    self._told.problems.append(f"{origin} was accepted and cannot be read")
                 return
             seq, records = found
             head = decode_entity("head", records["head"])
             assert isinstance(head, Head)
-            tasks = [spec.id for spec in self._told.accepted[origin].specs]
+            tasks = [spec.id for spec in specs]
             reply = await self.site.ask(
                 i.ForkRequested(
                     id=self.site.ident(),

@@ -53,12 +53,12 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
-from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
+from starloom.core.state.work import Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.records.entities import TaskRecord
-from starloom_protocol.stream.authors import ENGINE, TOKEN_MARK
+from starloom_protocol.stream.authors import ENGINE, TOKEN_MARK, token_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
+from starloom_protocol.vocabulary import Code, ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
 
 _STATE = ConstellationState
@@ -83,7 +83,7 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         if TOKEN_MARK in work.by:
-            access.check_token(work)
+            _check_token(work)
         _HANDLERS[type(item)](work, item)
         _settle(work, work.input_marks.events)
     except Refusal as refusal:
@@ -92,6 +92,18 @@ def step(work: Work, item: AnyInput) -> None:
         return
     if len(work.answers) == work.answers_before:
         work.answer(None, after="commit")
+
+
+def _check_token(work: Work) -> None:
+    """Refuse what passed the door by a token that was revoked before the input was taken: nothing new rests on it.
+
+    Raises:
+        Refusal: `bad_token`.
+    """
+    token = work.shard.access.tokens.get(token_of(work.by))
+    if token is not None and token.revoked_ms:
+        reason = "the token with which this was asked was revoked before it was decided, so nothing was done"
+        raise Refusal(fault(Code.BAD_TOKEN, reason, "", "Sign in again, or use another token."))
 
 
 def look(work: Work) -> None:

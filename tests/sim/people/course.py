@@ -74,8 +74,8 @@ class Course:
         """Tell whether the author of an event has a role of at least this rank now, and its token goes on."""
         token = self.tokens().get(token_of(author))
         if token is not None and token.kind == SESSION:
-            # A session has its time, and binds nothing that was done in it; what it comes from does.
-            token = self.tokens().get(token.parent)
+            # A session has its time, and binds nothing that was done in it; what it comes from does, for work.
+            token = self.tokens().get(token.parent) if least is Role.OPERATOR else None
         if token is not None and token.revoked_ms:
             return False
         holder = next((one for one in self.principals().values() if who(author) == f"{one.kind}:{one.name}"), None)

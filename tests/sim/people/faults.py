@@ -27,7 +27,7 @@ class PeopleChaos(LoneChaos):
 
     async def _restore(self, chance: random.Random) -> None:
         backup, made_s = self._people.backup()
-        await asyncio.sleep(chance.choice([2.0, 20.0, 70.0, 150.0]))
+        await asyncio.sleep(chance.choice([2.0, 12.0, 30.0, 70.0, 150.0]))
         async with self._hub:
             if not self._people.heeded.restores or self._people.heeded.restores[-1].at_s < made_s:
                 await self._people.restore(backup, made_s)

@@ -19,6 +19,9 @@ from tests.sim.people.site import ASKS
 SECRETS = ("one", "two")
 TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name)
 
+LATER_TOOLS = ("t.idem", "t.never", "t.never", ASKS.name)
+"""What may not be repeated comes late, so that a history is put back to before it."""
+
 
 def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
     """Return a plan of a chain of at most three tasks, or the one call that people come to allow for good."""
@@ -28,13 +31,13 @@ def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
     parts = []
     for number in range(chance.randint(1, 3)):
         args: dict[str, Any] = {
-            "s": chance.choice([0.1, 0.5, 5.0, 25.0, 80.0]),
+            "s": chance.choice([0.1, 0.5, 5.0, 15.0, 25.0, 80.0]),
             "fails": chance.choice([0, 0, 0, 0, 4]),
             "transient": False,
             # Few different calls, so that those that were allowed for good come again.
             "value": {"n": chance.randint(1, 2), "l": []},
         }
-        fields: dict[str, Any] = {"tool": chance.choice(TOOLS)}
+        fields: dict[str, Any] = {"tool": chance.choice(TOOLS if not number else LATER_TOOLS)}
         if fields["tool"] == ASKS.name:
             args = {"s": 0.5, "value": {"n": chance.randint(1, 2)}}
         if chance.random() < 0.25:

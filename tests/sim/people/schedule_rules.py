@@ -43,7 +43,7 @@ class ScheduleRules:
             case EventKind.SCHEDULE_PAUSED:
                 self._asked.pop(before.id, None)
             case EventKind.SCHEDULE_FIRED if not event.note.endswith("was there"):
-                self._held_up.pop(before.id, None)
+                self._held_up[before.id] = 0, _count(after)
                 yield from self._fired(now, event, before, after)
             case EventKind.SCHEDULE_DUE:
                 yield from self._due(before, after)
@@ -73,7 +73,7 @@ class ScheduleRules:
         added = [moment for moment in after.queued if moment not in before.queued]
         if len(added) > MADE_UP[before.catch_up] + 1:
             yield f"{before.id} lines up {len(added)} moments at once, and makes up for {before.catch_up}"
-        if len(after.queued) > QUEUED_MOST + 1:
+        if len(after.queued) > QUEUED_MOST + 1 and before.overlap is not Overlap.ALLOW:
             yield f"{len(after.queued)} firings of {before.id} wait"
         if odd := [moment for moment in added if moment % 60_000]:
             yield f"{before.id} lines up {odd}, which are no moments of its clock"
@@ -81,6 +81,8 @@ class ScheduleRules:
             yield f"{before.id} lines up {added} while {list(before.running)} goes on, and its clock says skip"
         if before.overlap is Overlap.SKIP and before.running and before.notify is not NotifyWhen.NEVER:
             count, heard = self._held_up.get(before.id, (0, _count(before)))
+            # Told once is enough: a person who resumes it clears what was told.
+            heard = heard if _count(after) == heard else -1
             self._held_up[before.id] = count + 1, heard
             if count + 1 >= LEFT_OUT_MOST and _count(after) == heard:
                 yield f"{before.id} has left out {count + 1} moments for {list(before.running)}, and nobody was told"

@@ -204,6 +204,10 @@ class PeopleSite(Site):
             principal = Principal(created_ms=0, id=f"p-{name}", kind=kind, name=name, role=role)
             await self.ask(i.PrincipalAdded(id=self.ident(), by=ENGINE, principal=principal, token=token))
             self.wallets[name] = [text]
+            if kind is PrincipalKind.PERSON:
+                session, text = self.issued(name, role, token.id, ttl_s=86_400, kind=SESSION)
+                await self.ask(i.TokenAdded(id=self.ident(), by=ENGINE, token=session))
+                self.wallets[name].append(text)
 
     def is_over(self) -> bool:
         if not super().is_over() or self._mark is not None:

@@ -33,18 +33,6 @@ LINKS_MOST: Final = 10
 LINKS_WITHIN_MS: Final = 15 * 60_000
 
 
-def check_token(work: Work) -> None:
-    """Refuse what passed the door by a token that was revoked before the input was taken: nothing new rests on it.
-
-    Raises:
-        Refusal: `bad_token`.
-    """
-    token = work.shard.access.tokens.get(token_of(work.by))
-    if token is not None and token.revoked_ms:
-        reason = "the token with which this was asked was revoked before it was decided, so nothing was done"
-        raise Refusal(fault(Code.BAD_TOKEN, reason, "", "Sign in again, or use another token."))
-
-
 def on_principal(work: Work, item: PrincipalAdded) -> None:
     """Add a principal, with its first token if one is given."""
     if item.principal.id in work.shard.access.principals:
