@@ -233,7 +233,8 @@ class Fit:
 class RequestWords:
     """The words of a request with the parameters given beside them, and what they are compared with.
 
-    `places` are all forms where they stand, `telling` the words that recipes are about, `devices` those by which people call devices.
+    `places` are all forms where they stand, `telling` the words that recipes are about, `devices` those by which people
+    call devices.
     """
 
     words: list[Word]
