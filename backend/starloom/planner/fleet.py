@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.records.approvals import Standing
@@ -31,21 +31,29 @@ from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatabil
 _T = TypeVar("_T")
 _WITH_ES = ("xes", "sses", "shes", "tches")
 _WORD = re.compile(r"[^\W_]+")
-# class word -> the labels and parts of names that mean it, and operating systems that are it
-DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "phone": (
-        frozenset({"phone", "mobile", "handy", "smartphone", "cellphone", "cell"}),
-        frozenset({"android", "ios"}),
+
+
+class DeviceClass(NamedTuple):
+    """The labels and parts of names that mean a class, and the operating systems that are of it."""
+
+    words: frozenset[str]
+    systems: frozenset[str] = frozenset()
+
+
+DEVICE_CLASSES: dict[str, DeviceClass] = {
+    "phone": DeviceClass(
+        frozenset({"phone", "mobile", "handy", "smartphone", "cellphone", "cell"}), frozenset({"android", "ios"})
     ),
-    "tablet": (frozenset({"tablet", "ipad"}), frozenset()),
-    "server": (frozenset({"server"}), frozenset()),
-    "laptop": (frozenset({"laptop", "notebook"}), frozenset()),
-    "desktop": (frozenset({"desktop", "pc", "computer", "workstation", "desk"}), frozenset()),
-    "mac": (frozenset({"mac"}), frozenset({"macos", "darwin"})),
-    "windows": (frozenset({"windows"}), frozenset({"windows"})),
-    "linux": (frozenset({"linux"}), frozenset({"linux"})),
+    "tablet": DeviceClass(frozenset({"tablet", "ipad"})),
+    "server": DeviceClass(frozenset({"server"})),
+    "laptop": DeviceClass(frozenset({"laptop", "notebook"})),
+    "desktop": DeviceClass(frozenset({"desktop", "pc", "computer", "workstation", "desk"})),
+    "mac": DeviceClass(frozenset({"mac"}), frozenset({"macos", "darwin"})),
+    "windows": DeviceClass(frozenset({"windows"}), frozenset({"windows"})),
+    "linux": DeviceClass(frozenset({"linux"}), frozenset({"linux"})),
 }
-MACHINES = frozenset({"device", "machine"}).union(DEVICE_CLASSES, *(words for words, _ in DEVICE_CLASSES.values()))
+"""The classes of devices, by the word for each."""
+MACHINES = frozenset({"device", "machine"}).union(DEVICE_CLASSES, *(one.words for one in DEVICE_CLASSES.values()))
 """Words for devices of any kind."""
 # class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
 # server, and `the nas` is no server that is not called so.
@@ -399,8 +407,8 @@ def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True
 
     `guess` False: a bare word names a device, so nobody is taken for it.
     """
-    class_words = DEVICE_CLASSES.get(class_of(kind), (frozenset({kind}), frozenset[str]()))
-    words, systems = class_words[0] | {kind} | _KINDS.get(class_of(kind), frozenset()), class_words[1]
+    class_words, systems = DEVICE_CLASSES.get(class_of(kind), DeviceClass(frozenset({kind})))
+    words = class_words | {kind} | _KINDS.get(class_of(kind), frozenset())
     fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
     if not fitting and " " in kind:
         each = [of_class(word, devices, guess=False) for word in kind.split()]
@@ -426,14 +434,15 @@ def _unlabelled(kind: str, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnap
 @lru_cache(maxsize=1024)
 def class_of(word: str) -> str:
     """Return the class that a word means, or the word."""
-    return next((name for name, (words, _) in DEVICE_CLASSES.items() if word == name or word in words), word)
+    return next((name for name, one in DEVICE_CLASSES.items() if word == name or word in one.words), word)
 
 
 def _is_other_class(device: DeviceSnapshot) -> bool:
     if device.is_browser and device.kind is None:
         return True
-    others = DEVICE_CLASSES["phone"][0] | DEVICE_CLASSES["tablet"][0] | DEVICE_CLASSES["server"][0]
-    return not device.words.isdisjoint(others) or device.os.casefold() in DEVICE_CLASSES["phone"][1]
+    phone, tablet, server = (DEVICE_CLASSES[name] for name in ("phone", "tablet", "server"))
+    others = phone.words | tablet.words | server.words
+    return not device.words.isdisjoint(others) or device.os.casefold() in phone.systems
 
 
 def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, ToolOffer]]) -> DeviceSnapshot:

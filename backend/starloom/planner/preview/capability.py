@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -145,17 +145,24 @@ def calls_after(operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpe
     return list(specs.values())
 
 
-def versions(fleet: Fleet, tool: str, devices: Iterable[str]) -> list[tuple[ToolOffer, list[str]]]:
-    """Return the versions of a tool by their arguments, each with its devices: few, however many devices there are."""
-    by_args: dict[str, tuple[ToolOffer, list[str]]] = {}
+class ToolVersion(NamedTuple):
+    """A version of a tool, told by its arguments, with the devices that have it."""
+
+    offer: ToolOffer
+    devices: list[str]
+
+
+def versions(fleet: Fleet, tool: str, devices: Iterable[str]) -> list[ToolVersion]:
+    """Return the versions of a tool: few, however many devices there are."""
+    by_args: dict[str, ToolVersion] = {}
     for device in devices:
         offer = fleet.tools.get(device, {}).get(tool)
         if offer is not None:
-            by_args.setdefault(offer.args, (offer, []))[1].append(device)
+            by_args.setdefault(offer.args, ToolVersion(offer, [])).devices.append(device)
     return [*by_args.values()]
 
 
-def misfits(spec: TaskSpec, offered: Iterable[tuple[ToolOffer, list[str]]]) -> dict[str, str]:
+def misfits(spec: TaskSpec, offered: Iterable[ToolVersion]) -> dict[str, str]:
     """Return the devices that would refuse the arguments of a call by their versions of its tool, with the reason."""
     return {device: reason for offer, devices in offered if (reason := misfit(spec, offer)) for device in devices}
 

@@ -17,8 +17,8 @@ from starloom.core.placement.device_groups.off_devices import REPORT, is_off
 from starloom.core.placement.feasible import Candidate, asked_for, judge_device, selects
 from starloom.core.state.model import Fleet
 from starloom.core.state.task_needs import Needs
-from starloom.planner.preview.capability import versions
-from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom.planner.preview.capability import ToolVersion, versions
+from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.stream.authors import who
 from starloom_protocol.values import parse
@@ -44,7 +44,7 @@ class Placed:
     passed_over: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     demos: tuple[str, ...] = ()
-    versions: Sequence[tuple[ToolOffer, list[str]]] = ()
+    versions: Sequence[ToolVersion] = ()
     """The versions of its tool on the devices that can get the call: all of a group, else any that can do it."""
 
 

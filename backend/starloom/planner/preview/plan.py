@@ -466,7 +466,7 @@ def _unfit(spec: TaskSpec, over: ForEach | None, placed: Placed, fleet: Fleet) -
     refusing = misfits(spec, placed.versions)
     if not refusing:
         return None, ""
-    every = len(refusing) == sum(len(having) for _, having in placed.versions)
+    every = len(refusing) == sum(len(version.devices) for version in placed.versions)
     if every or (over is not None and over.need is Need.ALL):
         return misfit_fault(fleet, spec, refusing), ""
     return None, misfit_words(fleet, spec, refusing)

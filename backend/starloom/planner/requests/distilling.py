@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
@@ -51,6 +51,19 @@ class Distilled:
     answers: tuple[str, ...] = ()
 
 
+Steps = tuple[str | int, ...]
+"""The way into a document."""
+
+
+class _Constant(NamedTuple):
+    """A value of a plan that may become a parameter, with its place and a name that would suit it."""
+
+    wish: str
+    type: str
+    value: Any
+    place: Steps
+
+
 @dataclass
 class _Slot:
     """A constant that becomes a parameter, and where it stands: the steps into the document."""
@@ -62,7 +75,7 @@ class _Slot:
     text: str
     is_answer: bool = False
     """Its value is the answer of the person to a question of the planner."""
-    places: list[tuple[str | int, ...]] = field(default_factory=list)
+    places: list[Steps] = field(default_factory=list)
 
 
 def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnapshot) -> Distilled | None:
@@ -204,9 +217,7 @@ def _tell_apart(slots: Sequence[_Slot], document: Mapping[str, Any]) -> None:
             slot.title = f"{slot.title} of {document['tasks'][slot.places[0][1]]['id']}"
 
 
-def _constants(
-    document: dict[str, Any], answers: Collection[str]
-) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+def _constants(document: dict[str, Any], answers: Collection[str]) -> Iterator[_Constant]:
     for at, task in enumerate(document["tasks"]):
         yield from _devices(task.get("device"), ("tasks", at, "device"))
         if isinstance(each := task.get("for_each"), dict):
@@ -215,14 +226,14 @@ def _constants(
             kind = slot_type(name, value, answers)
             # Those tools reach no file: `/text` is a place in what they are given.
             if kind is not None and not (kind == "path" and str(task.get("tool")).startswith(_ON_VALUES)):
-                yield name, kind, value, ("tasks", at, "args", name)
+                yield _Constant(name, kind, value, ("tasks", at, "args", name))
 
 
-def _devices(selector: Any, place: tuple[str | int, ...]) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+def _devices(selector: Any, place: Steps) -> Iterator[_Constant]:
     if not isinstance(selector, dict):
         return
     if set(selector) == {"name"}:
-        yield str(selector["name"]), "device", {"name": selector["name"]}, place
+        yield _Constant(str(selector["name"]), "device", {"name": selector["name"]}, place)
     for at, one in enumerate(selector.get("any", [])):
         yield from _devices(one, (*place, "any", at))
 

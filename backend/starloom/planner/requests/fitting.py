@@ -21,6 +21,7 @@ from starloom.planner.requests.clauses import MANNERS
 from starloom.planner.requests.limits import Limit, in_slots, not_in
 from starloom.planner.requests.phrases import (
     FirstFiles,
+    Form,
     Part,
     Phrase,
     Unsaid,
@@ -232,11 +233,13 @@ class Fit:
 class RequestWords:
     """The words of a request with the parameters given beside them, and what they are compared with.
 
-    `telling` are the words that recipes are about, `devices` those by which people call devices.
+    `places` are all forms where they stand, `telling` the words that recipes are about, `devices` those by which people
+    call devices.
     """
 
     words: list[Word]
     forms: frozenset[str]
+    places: list[Form]
     fleet: FleetSnapshot
     params: Mapping[str, Any]
     telling: Collection[str]
@@ -275,7 +278,9 @@ def fits_of(
             ordered = not request.forms.isdisjoint(_order_words(recipe)) if ordered is None else ordered
             if not ordered:
                 continue
-        for number, reading in enumerate(readings(phrase, request.words) if phrase.distinct <= request.forms else ()):
+        for number, reading in enumerate(
+            readings(phrase, request.words, request.places) if phrase.distinct <= request.forms else ()
+        ):
             if number >= _READINGS_MOST:
                 break
             if phrase.sort and not needs_no_all(reading[phrase.sort]):

@@ -47,6 +47,7 @@ from starloom.planner.requests.phrases import (
     Phrase,
     Word,
     forms_in,
+    forms_of,
     left_over,
     overlap,
     request_words,
@@ -410,7 +411,9 @@ def _request(
     telling = telling_words(_texts_of(recipes))
     names = {plain_letters(device.name) for device in fleet.devices}
     devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
-    return RequestWords(tokens, forms_in(tokens), fleet, params, telling, devices, limits_in(tokens, fleet.by_name))
+    return RequestWords(
+        tokens, forms_in(tokens), forms_of(tokens), fleet, params, telling, devices, limits_in(tokens, fleet.by_name)
+    )
 
 
 def _match(tokens: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]) -> Matched:

@@ -484,17 +484,16 @@ def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
             yield shorter
 
 
-def _forms_of(words: list[Word]) -> list[Form]:
+def forms_of(words: Iterable[Word]) -> list[Form]:
     """Return every form with the position of its word; articles have none."""
     return [Form(form, position) for position, word in enumerate(words) for form in word.forms]
 
 
-def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
+def readings(phrase: Phrase, words: list[Word], forms: list[Form]) -> Iterator[dict[str, str]]:
     """Yield every way in which the phrase fits the words wholly: slot name -> the words as typed.
 
     Shorter slots come first. At most a few thousand steps are tried, so that no text can make it slow.
     """
-    forms = _forms_of(words)
     budget = [_TRIES_MOST]
     for reading in _read(phrase.parts, 0, forms, 0, words, {}, budget):
         if all(_is_quoted(reading[name]) for name in phrase.quoted):

@@ -605,7 +605,7 @@ def has_ending(value: SlotValue) -> bool:
 def is_called_a_file(value: SlotValue) -> bool:
     """Return whether one word after *the file* is its name: *the file orders* is, *the file server* is not."""
     word = plain_word(str(value.value))
-    kinds = {form for words, _ in DEVICE_CLASSES.values() for form in words}
+    kinds = {form for one in DEVICE_CLASSES.values() for form in one.words}
     return len(word.split()) == 1 and not {word, singular(word)} & (_FILE_OF | _PLACES | kinds)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starloom.planner.context.assembly import fenced_faults
 from starloom.planner.context.cards import OWN_WORDS, Card, one_line, scrubbed
@@ -81,6 +81,14 @@ class Words:
     reason: str = ""
 
 
+class Draft(NamedTuple):
+    """An answer as the results show it, with its cites and every fault."""
+
+    checked: Checked
+    cites: list[Cite]
+    faults: list[str]
+
+
 @dataclass(frozen=True)
 class Ground:
     """The ground of an answer: the request, how it ended, and the results by task."""
@@ -89,11 +97,11 @@ class Ground:
     sentence: str
     results: Mapping[str, ResultSeen]
 
-    def judged(self, read: Worded) -> tuple[Checked, list[Cite], list[str]]:
+    def judged(self, read: Worded) -> Draft:
         """Return the words that the cited results show, with the cites and every fault."""
         cites, faults = cited(self.results, read.cites, withheld=True)
         checked_words = self._checked(read.text, cites)
-        return checked_words, cites, faults + _faults_of(read.text, checked_words)
+        return Draft(checked_words, cites, faults + _faults_of(read.text, checked_words))
 
     def silence(self, words: str, cites: Sequence[Cite]) -> str:
         """Return the fault of words that cite none of the failed tasks without which the work is not done, or "".
@@ -149,7 +157,7 @@ class AnswerTalk:
 
     async def write(self) -> Words:
         """Ask the model; every failure of it becomes an answer without words, with its reason."""
-        attempts: list[tuple[Checked, list[Cite], list[str]]] = []
+        drafts: list[Draft] = []
         while True:
             try:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.ANSWERING)
@@ -159,22 +167,22 @@ class AnswerTalk:
             if isinstance(read, Declined):
                 return Words(reason=f"the model gave no answer: {read.text}")
             if isinstance(read, Worded):
-                checked_words, cites, faults = self._ground.judged(read)
+                draft = self._ground.judged(read)
             else:
-                cites, checked_words = [], Checked("")
-                faults = [read.reason if isinstance(read, Fault) else FORM]
-            silent = self._ground.silence(checked_words.words, cites) if checked_words.words else ""
+                draft = Draft(Checked(""), [], [read.reason if isinstance(read, Fault) else FORM])
+            silent = self._ground.silence(draft.checked.words, draft.cites) if draft.checked.words else ""
             if silent:
-                faults = [*faults, silent]
+                draft.faults.append(silent)
             else:
-                attempts.append((checked_words, cites, faults))
-            if not faults or not self._repairs:
-                if not attempts:
+                drafts.append(draft)
+            if not draft.faults or not self._repairs:
+                if not drafts:
                     return Words(reason=f"the model's answer could not be used: {silent}")
                 # A repair may lose more than it mends.
-                return finished(*max(reversed(attempts), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
+                best = max(reversed(drafts), key=lambda one: (bool(one.checked.words), -len(one.checked.struck)))
+                return finished(best)
             self._repairs -= 1
-            lines = fenced_faults(f"- {fault}" for fault in faults[:20])
+            lines = fenced_faults(f"- {fault}" for fault in draft.faults[:20])
             request = f"This answer has faults. Answer again, whole.\n{lines}"
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", request)]
 
@@ -215,12 +223,12 @@ def _faults_of(text: str, checked_words: Checked) -> list[str]:
     return [*faults, f"it has {words} words; {WORDS_MOST} is the most"] if words > WORDS_MOST else faults
 
 
-def finished(checked_words: Checked, cites: Sequence[Cite], faults: Sequence[str]) -> Words:
+def finished(draft: Draft) -> Words:
     """Return what is left of an answer once its unproved sentences are struck out, or why nothing is."""
-    words = _shortened(checked_words.words)
+    words = _shortened(draft.checked.words)
     if not words:
-        return Words(reason=f"the model's answer could not be used: {'; '.join(faults[:3]) or 'it was empty'}")
-    return Words(words=words, cites=tuple(cites), struck=checked_words.struck[:20])
+        return Words(reason=f"the model's answer could not be used: {'; '.join(draft.faults[:3]) or 'it was empty'}")
+    return Words(words=words, cites=tuple(draft.cites), struck=draft.checked.struck[:20])
 
 
 def _shortened(text: str) -> str:

@@ -219,13 +219,13 @@ class Conversation:
         if self._ground is None or not self._ground.results:
             reason = "an answer in words rests on looks, and there is no result of one; look first, or write the plan"
             return [Fault(code=Code.MODEL_ANSWER, place="kind", reason=reason)]
-        checked, cites, faults = self._ground.judged(read)
-        if not cites:
-            faults.append("an answer cites the looks that it rests on")
-        words = finished(checked, cites, faults)
-        if words.words and cites and (not faults or not self._repairs):
+        draft = self._ground.judged(read)
+        if not draft.cites:
+            draft.faults.append("an answer cites the looks that it rests on")
+        words = finished(draft)
+        if words.words and draft.cites and (not draft.faults or not self._repairs):
             return words
-        return [Fault(code=Code.MODEL_ANSWER, place="answer", reason=fault) for fault in faults or [words.reason]]
+        return [Fault(code=Code.MODEL_ANSWER, place="answer", reason=fault) for fault in draft.faults or [words.reason]]
 
     def _filled(self, read: Picked) -> LoweredPlan | list[Fault]:
         """Return the plan of one of the recipes that were offered, with the model's values."""
