@@ -26,7 +26,7 @@ _QUALITY: Final = 85
 _KEEPS_NUMBERS: Final = frozenset({"L", "P", "RGB", "RGBA"})
 """The modes whose colours a small version has as they were; the others become RGB without their profile."""
 _OF_THE_CAMERA: Final = 0x8769
-_KEPT_TAGS: Final = {
+_SIGNATURE_TAGS: Final = {
     0: (0x010F, 0x0110, 0x0132, 0x013B, 0x8298),
     _OF_THE_CAMERA: (0x9003, 0x9004, 0x9010, 0x9011, 0x9012),
 }
@@ -58,7 +58,7 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
             with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
                 # A JPEG is decoded at an eighth, a quarter or half of its size already where that is enough.
                 picture.draft("RGB", (longest_px, longest_px))
-                noted = _kept_of(picture.getexif())
+                exif = _signature_of(picture.getexif())
                 small = ImageOps.exif_transpose(picture)
         small.thumbnail((longest_px, longest_px))
         out = io.BytesIO()
@@ -66,11 +66,11 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
         profile = small.info.get("icc_profile") or b"" if small.mode in _KEEPS_NUMBERS else b""
         if len(profile) > png.PROFILE_BYTES_MOST:
             raise NotReadable(png.PROFILE_TOO_LARGE)
-        kept = {"icc_profile": profile, "exif": noted}
+        about = {"icc_profile": profile, "exif": exif}
         if small.mode in ("L", "RGB"):
-            small.save(out, "JPEG", quality=_QUALITY, **kept)
+            small.save(out, "JPEG", quality=_QUALITY, **about)
             return out.getvalue(), "image/jpeg", small.width, small.height
-        small.convert("RGBA").save(out, "PNG", **kept)
+        small.convert("RGBA").save(out, "PNG", **about)
         return out.getvalue(), "image/png", small.width, small.height
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise NotReadable("it has more pixels than this device decodes") from None
@@ -80,17 +80,18 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
         raise NotReadable(f"its {kind} data is broken or cut short: {error}") from error
 
 
-def _kept_of(exif: Image.Exif) -> bytes:
+def _signature_of(exif: Image.Exif) -> bytes:
     """Return when, with what and by whom a picture was taken, as Exif; not where, nor what programs have added."""
     from PIL import Image
 
-    kept = Image.Exif()
-    for ifd, tags in _KEPT_TAGS.items():
-        read, written = (exif, kept) if not ifd else (exif.get_ifd(ifd), kept.get_ifd(ifd))
+    signature = Image.Exif()
+    for ifd, tags in _SIGNATURE_TAGS.items():
+        source, target = (exif, signature) if not ifd else (exif.get_ifd(ifd), signature.get_ifd(ifd))
         for tag in tags:
-            if isinstance(text := read.get(tag), str):
-                written[tag] = text[:_EXIF_CHARS_MOST]
-    return kept.tobytes() if any(tag in kept for tag in _KEPT_TAGS[0]) or kept.get_ifd(_OF_THE_CAMERA) else b""
+            if isinstance(text := source.get(tag), str):
+                target[tag] = text[:_EXIF_CHARS_MOST]
+    is_empty = not signature.get_ifd(_OF_THE_CAMERA) and not any(tag in signature for tag in _SIGNATURE_TAGS[0])
+    return b"" if is_empty else signature.tobytes()
 
 
 _RAW: Final = frozenset({"raw", "dng", "cr2", "nef", "arw"})
