@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.answer.why import explain
-from starloom.core.run.attempts import absence_of, patience_most_ms
+from starloom.core.run.attempts import absence_of, bounds_of_lease, fence_after_ms, patience_most_ms
 from starloom.core.run.recovery import backoff_ms
 from starloom.core.state import inputs as i
 from starloom.core.state.settings import PATIENCE_MOST_MS as MOST
@@ -202,6 +202,29 @@ def test_patience_that_grows_ends_at_the_most_and_is_not_for_all() -> None:
     old = settings_of(settings)
     del old["grows_patience"]
     assert absence_of(with_settings(old), spec, attempt, lease_ms + 10**9)[0] == 0
+
+
+@pytest.mark.parametrize("then", ["", "fail", "reassign", "wait"])
+@pytest.mark.parametrize("repeatability", [Repeatability.PURE, Repeatability.NEVER])
+@pytest.mark.parametrize("expects_ms", [0, 9_999, 10_000, 600_000, 10**9])
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_dispatch_names_the_bounds_that_each_rule_gives_alone(
+    then: str, repeatability: Repeatability, expects_ms: int, grows: bool
+) -> None:
+    driver = Driver("one")
+    spec = task("a", on_absence=OnAbsence(after_s=5, then=then)) if then else task("a")
+    driver.submit(plan(spec))
+    leased = driver.shard.constellations["c1"].attempts["a/1"]
+    attempt = replace(leased, expects_ms=expects_ms, repeatability=repeatability)
+    if not grows:
+        old = settings_of(driver.shard.settings)
+        del old["grows_patience"]
+        driver.shard.settings = with_settings(old)
+    work = Work(driver.shard)
+    assert bounds_of_lease(work, spec, attempt) == (
+        fence_after_ms(work, spec, attempt, attempt.leased_ms),
+        patience_most_ms(driver.shard.settings, spec, attempt),
+    )
 
 
 def test_an_end_by_its_fence_uses_up_no_try_up_to_a_limit() -> None:

@@ -174,17 +174,18 @@ def dispatch_of(case: Case) -> SendDispatch:
         stored = constellation.items.get(f"{spec.family}/{spec.key}")
         item = stored.value if stored else None
     fleet, took = case.work.shard.fleet, case.record.took
+    fence_ms, patience_ms = bounds_of_lease(case.work, spec, attempt)
     return SendDispatch(
         after=COMMIT if attempt.repeatability in REPEATABLE else DURABLE,
         args=spec.args,
         at=constellation.lease_ref(spec.id, case.number, attempt),
         attempt_of_max=recovery.attempts_most(spec, attempt),
         device=attempt.device,
-        fence_after_ms=fence_after_ms(case.work, spec, attempt, attempt.leased_ms),
+        fence_after_ms=fence_ms,
         files_out=spec.files_out,
         inputs=[_input_plan(fleet, constellation, item, took, spec.undoes_attempt) for item in spec.inputs],
         item=item,
-        patience_most_ms=patience_most_ms(case.work.shard.settings, spec, attempt),
+        patience_most_ms=patience_ms,
         repeatability=attempt.repeatability,
         secrets=spec.secrets,
         start_to_close_s=spec.timeouts.start_to_close_s,
@@ -698,6 +699,16 @@ def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt, absent_ms: int)
     if then == "wait":
         return 0
     return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
+
+
+def bounds_of_lease(work: Work, spec: TaskSpec, attempt: Attempt) -> tuple[int, int]:
+    """Return `fence_after_ms` from the lease on and `patience_most_ms`, which each dispatch names, by one look."""
+    settings = work.shard.settings
+    if spec.on_absence.then or attempt.repeatability not in REPEATABLE:
+        return fence_after_ms(work, spec, attempt, attempt.leased_ms), 0
+    expected_ms = _expected_ms(settings, attempt) if attempt.expects_ms >= _PATIENT_FROM_MS else 0
+    fence_ms = max(settings.ttl_ms + expected_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
+    return fence_ms, settings.patience_most_ms - expected_ms if settings.grows_patience else 0
 
 
 def arm_fence(case: Case) -> None:
