@@ -61,7 +61,11 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                 </p>
               )}
               {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
-              {ended && <p role="alert">Your sign-in was ended: by you on another page, or by an owner of this hub.</p>}
+              {ended && (
+                <p role="alert">
+                  Your sign-in was ended: by you on another page, by an owner of this hub, or by a restore from a backup.
+                </p>
+              )}
               <p>
                 {ended ? "To go on, sign in by a new link; a" : "A"} link works once. If somebody invited you, ask that
                 person for a new link.
