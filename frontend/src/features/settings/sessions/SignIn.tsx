@@ -63,7 +63,8 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
               {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
               {ended && (
                 <p role="alert">
-                  Your sign-in was ended: by you on another page, by an owner of this hub, or by a restore from a backup.
+                  Your sign-in was ended: by you on another page, by an owner of this hub, or by a restore from a
+                  backup.
                 </p>
               )}
               <p>
