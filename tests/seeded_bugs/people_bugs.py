@@ -96,8 +96,8 @@ PEOPLE_BUGS = [
     _bug(
         "a permission for good outlives the token that gave it",
         _ACCESS,
-        '        _end_approvals(work, approvals, f"the token',
-        '        _end_approvals(work, approvals[1:], f"the token',
+        "        _end_approvals(work, _bound_by(work, {one.id for one in ending}), note)\n",
+        "        _end_approvals(work, _bound_by(work, {one.id for one in ending})[1:], note)\n",
     ),
     _bug(
         "a permission for good outlives the role of its giver",

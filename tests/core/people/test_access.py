@@ -92,6 +92,24 @@ def test_a_lower_role_ends_what_its_programs_were_allowed_for_good() -> None:
     assert list(driver.shard.fleet.standing) == ["s-2"], "as if the token had been revoked"
 
 
+def test_the_end_of_a_session_ends_what_its_tokens_were_allowed_and_nothing_of_other_sessions() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=replace(ANN, role=Role.OWNER))
+    do(driver, i.TokenAdded, token=token("t1"))
+    for name, parent, kind in (("s1", "t1", "session"), ("s2", "s1", "session"), ("t2", "s2", "bearer")):
+        do(driver, i.TokenAdded, token=replace(token(name), parent=parent, kind=kind))
+    for name in ("t1", "s1", "s2", "t2"):
+        allowed = Standing(action=name, at_ms=1, by=f"person:Ann#{name}", constellation="c", id=name, tool="t.never")
+        put(driver.shard, driver.shard.fleet, "standing", name, allowed)
+    do(driver, i.TokenRevoked, token="s1")
+    assert list(driver.shard.fleet.standing) == ["t1", "s1", "s2"], "sessions bind nothing, the token of one does"
+    taken = {name: driver.shard.access.right_was_taken(None, name) for name in ("t1", "s1", "s2", "t2")}
+    assert taken == {"t1": False, "s1": False, "s2": False, "t2": True}
+    do(driver, i.TokenRevoked, token="t1")
+    assert not driver.shard.fleet.standing
+    assert driver.shard.access.right_was_taken(None, "s2")
+
+
 def test_what_a_token_asked_that_was_revoked_meanwhile_is_refused() -> None:
     """It passed the door while the token was good, and waited for the same commit as the revocation."""
     driver = Driver("one")

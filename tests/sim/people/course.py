@@ -70,13 +70,19 @@ class Course:
     def secrets(self) -> dict[str, Secret]:
         return self.of_kind(ACCESS, "secret")
 
+    def is_over(self, token: str) -> bool:
+        """Tell whether what binds what was done with a token has ended.
+
+        Sessions have their time and bind nothing; what they come from does.
+        """
+        bound_by = self.tokens().get(token)
+        while bound_by is not None and bound_by.kind == SESSION:
+            bound_by = self.tokens().get(bound_by.parent)
+        return bound_by is not None and bound_by.revoked_ms > 0
+
     def has_right(self, author: str, least: Role) -> bool:
-        """Tell whether the author of an event has a role of at least this rank now, and its token goes on."""
-        token = self.tokens().get(token_of(author))
-        if token is not None and token.kind == SESSION:
-            # A session has its time, and binds nothing that was done in it; what it comes from does, for work.
-            token = self.tokens().get(token.parent) if least is Role.OPERATOR else None
-        if token is not None and token.revoked_ms:
+        """Tell whether the author of an event has a role of at least this rank now, bound by nothing that ended."""
+        if self.is_over(token_of(author)):
             return False
         holder = next((one for one in self.principals().values() if who(author) == f"{one.kind}:{one.name}"), None)
         return holder is None or ROLE_RANK[holder.role] >= ROLE_RANK[least]

@@ -36,7 +36,7 @@ _NOT_OF_ASSISTANTS: Final[tuple[type, ...]] = (*_LEAST, i.StopAllRequested, i.To
 
 def judge(history: MemoryHistory, world: World, heeded: Heeded) -> Iterator[str]:
     """Yield every violation, in words."""
-    stops, secrets = StopRules(), SecretRules(heeded.values)
+    stops, secrets = StopRules(), SecretRules(heeded.values, heeded.restores)
     rules: list[Rules] = [ScheduleRules(), stops, RightsRules(), secrets, UndoRules()]
     yield from follow(history, heeded.restores, rules, restored)
     yield from _secrets_given(world, secrets)
@@ -148,10 +148,8 @@ def _most(given: list[Heard], one: Heard) -> int | None:
 def _secrets_given(world: World, rules: SecretRules) -> Iterator[str]:
     """A value that a device got is one that was set, had not been removed when the call was leased, and was for it."""
     for at, dispatch in world.dispatched.items():
-        lease = rules.leases.get(at)
-        for value in dispatch.secrets.values() if lease is not None else ():
-            assert lease is not None
-            if why := rules.may_have(value, lease, dispatch.tool):
+        for value in dispatch.secrets.values() if at in rules.leases else ():
+            if why := rules.may_have(value, at, dispatch.tool):
                 yield f"{at} was given {value!r}: {why}"
 
 

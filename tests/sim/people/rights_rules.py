@@ -60,9 +60,9 @@ class RightsRules:
             if not now.has_right(standing.by, Role.APPROVER):
                 yield f"{standing.id} is allowed for good by {standing.by}, who may not any more"
         for code in now.of_kind(FLEET, "enrollment").values():
-            maker, bound_by = principals.get(code.owner), tokens.get(code.token)
+            maker = principals.get(code.owner)
             weak = maker is not None and ROLE_RANK[maker.role] < ROLE_RANK[Role.OPERATOR]
-            if code.state in ("open", "asking") and (weak or (bound_by is not None and bound_by.revoked_ms)):
+            if code.state in ("open", "asking") and (weak or now.is_over(code.token)):
                 yield f"the code {code.id} of {code.owner} lets devices in, and its right has ended"
         for name, head in now.live().items():
             if not head.version and head.state != "cancelling" and not now.has_right(head.author, Role.OPERATOR):
@@ -75,8 +75,9 @@ class RightsRules:
 class SecretRules:
     """Which values were a secret's, from which commit on, and who was allowed each."""
 
-    def __init__(self, values: dict[str, str]) -> None:
+    def __init__(self, values: dict[str, str], restores: list[PutBack]) -> None:
         self._values = values
+        self._lost = [(one.incarnation, one.until.access.secrets) for one in restores]
         self._now: dict[str, Secret] = {}
         self._until: dict[str, list[tuple[Secret, int]]] = {}
         self.leases: dict[LeaseRef, tuple[int, str]] = {}
@@ -102,10 +103,16 @@ class SecretRules:
     def after(self, now: Course, events: list[Event]) -> Iterator[str]:
         yield from ()
 
-    def may_have(self, value: str, lease: tuple[int, str], tool: str) -> str:
-        """Return why a device may not have been given a value for a call that it was leased in a commit; or nothing."""
-        pos, device = lease
+    def may_have(self, value: str, at: LeaseRef, tool: str) -> str:
+        """Return why a device may not have been given a value for an attempt that it was leased; or nothing.
+
+        A device remembers attempts of a history that a restore took away, with the secrets that it had.
+        """
+        pos, device = self.leases[at]
         held = [(record, 1 << 60) for record in self._now.values()]
+        for incarnation, secrets in self._lost:
+            if at.incarnation < incarnation:
+                held += [(record, 1 << 60) for record in secrets.values()]
         for past in self._until.values():
             held += past
         of_value = [(record, until) for record, until in held if self._values.get(record.cipher) == value]

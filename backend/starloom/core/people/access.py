@@ -7,6 +7,7 @@ refusals is bounded where they are noticed (`access.rate_limits`).
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from msgspec.structs import replace
@@ -74,11 +75,17 @@ def on_role(work: Work, item: RoleGiven) -> None:
     work.emit(access, EventKind.ROLE_GIVEN, principal.id, puts, note=note)
     for name in ending:
         work.order(CloseToken(token=name))
-    kept = {one.id for one in ending.values() if one.kind != "session"}
-    _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in kept], note)
+    _end_approvals(work, _bound_by(work, ending), note)
     if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
         by = author_of(principal.kind, principal.name)
         _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if who(one.by) == by], note)
+
+
+def _bound_by(work: Work, tokens: Container[str]) -> list[str]:
+    """Return the standing approvals that one of these tokens binds."""
+    access, standing = work.shard.access, work.shard.fleet.standing.values()
+    binding = [(one.id, access.binding(token_of(one.by))) for one in standing]
+    return [name for name, token in binding if token is not None and token.id in tokens]
 
 
 def _end_approvals(work: Work, ending: list[str], note: str) -> None:
@@ -127,8 +134,7 @@ def on_token(work: Work, item: TokenAdded) -> None:
 def on_token_revoked(work: Work, item: TokenRevoked) -> None:
     """Revoke a token and its descendants; the sockets opened with them are cut once this is committed.
 
-    The standing approvals given with a token end with it, as its schedules do; a session, which has its time, binds
-    neither.
+    The standing approvals that one of these binds end with it, as its schedules do (`Access.binding`).
     """
     access = work.shard.access
     token = access.tokens.get(item.token)
@@ -142,9 +148,8 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
         work.emit(access, EventKind.TOKEN_REVOKED, token.id, puts, note=note)
         for one in ending:
             work.order(CloseToken(token=one.id))
-        token_ids = {one.id for one in (token, *below)} if token.kind != "session" else set()
-        approvals = [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in token_ids]
-        _end_approvals(work, approvals, f"the token {token.label or token.id}, with which it was given, was revoked")
+        note = f"the token {token.label or token.id}, with which it was given, was revoked"
+        _end_approvals(work, _bound_by(work, {one.id for one in ending}), note)
     work.answer({"id": token.id})
 
 

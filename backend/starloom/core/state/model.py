@@ -461,14 +461,20 @@ class Access(Stream):
             ahead += [one.id for one in below]
         return descendants
 
-    def right_was_taken(self, holder: Principal | None, token: str) -> bool:
-        """Tell whether somebody may no longer run work, or not with this token.
+    def binding(self, token: str) -> Token | None:
+        """Return the token with which what was done with this one ends.
 
-        A session, which has its time, does not bind what was done in it; the invitation of that session does.
+        A session, which has its time, does not bind what was done in it, nor does one from which it was opened; the
+        invitation of these sessions does.
         """
         bound_by = self.tokens.get(token)
-        if bound_by is not None and bound_by.kind == "session":
+        while bound_by is not None and bound_by.kind == "session":
             bound_by = self.tokens.get(bound_by.parent)
+        return bound_by
+
+    def right_was_taken(self, holder: Principal | None, token: str) -> bool:
+        """Tell whether somebody may no longer run work, or not by what binds this token."""
+        bound_by = self.binding(token)
         low = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
         return low or (bound_by is not None and bound_by.revoked_ms > 0)
 
