@@ -36,6 +36,10 @@ from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
 
 LIST_NAME = ".starloom-files.json"
+_BEGINNING = 10
+_ZIP_BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_BZIP2_BEGINNING = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
+"""A block, or the end of an empty one: of the first bytes of a bzip2 stream, `BZh` alone may be a name."""
 CHUNK_BYTES = 1024 * 1024
 _LIST_BYTES_MOST = 64 * CHUNK_BYTES
 """The lines of some hundred thousand files: more than an archive may hold without a wish for more."""
@@ -347,10 +351,11 @@ def members(path: Path, limits: Limits, findings: Findings, door: Beneath) -> It
             not to be trusted either.
     """
     with _readable(path), door.open(path) as raw:
-        start = raw.read(6)
+        start = raw.read(_BEGINNING)
         raw.seek(0)
         count = _Count(path.name, limits)
-        if start[:2] == b"PK":
+        # A plain tar begins with the name of its first file, which may be that of any other format's beginning.
+        if start[:4] in _ZIP_BEGINNINGS:
             plain_files = _from_zip(path, raw, limits, findings)
         else:
             plain_files = _from_tar(path, _unpacked(raw, start), limits, findings, count)
@@ -363,9 +368,9 @@ def _unpacked(raw: IO[bytes], start: bytes) -> Readable:
     """Return the bytes of a tar that may be packed, as its first ones say."""
     if start[:2] == b"\x1f\x8b":
         return gzip.GzipFile(fileobj=raw, mode="rb")
-    if start[:3] == b"BZh":
+    if _BZIP2_BEGINNING.match(start):
         return bz2.BZ2File(raw)
-    if start == b"\xfd7zXZ\x00":
+    if start[:6] == b"\xfd7zXZ\x00":
         return lzma.LZMAFile(raw)
     return raw
 

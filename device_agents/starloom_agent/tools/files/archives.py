@@ -6,6 +6,7 @@ A folder is unpacked beside its place and moved there in one step, so it appears
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import stat
@@ -49,12 +50,22 @@ def _plain_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "_", text).strip("._-")[:60]
 
 
+def _series_name(device: str, real: Path) -> str:
+    """Return the series of a folder's archives: names for a person's eye, and a mark of device and whole path.
+
+    The mark parts two folders that are called alike: rotation would trash the archives of one for the other's.
+    """
+    mark = hashlib.sha256(f"{device}\0{real}".encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    names = (_plain_name(device), _plain_name(real.parent.name), _plain_name(real.name) or "folder", mark)
+    return "-".join(name for name in names if name)
+
+
 class Pack(Args, frozen=True, kw_only=True):
     """Pack a folder (or one file) with all that is in it, hidden files too, but no links and no trash.
 
     A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
-    archive is called `DEVICE-FOLDER-TIME.tar.gz`, by `device_name`. The same files give the same bytes. It lies at the
-    hub, not on this device.
+    archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`, by `device_name`; MARK stands for the whole path. The
+    same files give the same bytes. It lies at the hub, not on this device.
     """
 
     path: str
@@ -118,8 +129,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     archive_list = write_archive(files, archive, tell, context.files)
     listed, unreadable = archive_list.listed, [*missed, *archive_list.unreadable]
     count = skipped + len(archive_list.unreadable)
-    parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
-    name = "-".join(part for part in parts if part) + ".tar.gz"
+    name = f"{_series_name(args.device_name, real)}-{datetime.now(UTC).strftime(_STAMP)}.tar.gz"
     upload = context.put_last(archive, name=name, media="application/gzip")
     device = of_device(args.device_name)
     return {

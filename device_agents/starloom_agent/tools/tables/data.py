@@ -112,7 +112,9 @@ def _of_row(row: Row, name: str) -> str:
 def _combined(into: Row, row: Row, name: str, args: Merge) -> Any:
     old, new = into.get(name), row[name]
     if name in args.most:
-        return max(old or 0, _number(row, name))
+        if new is None or new == "":
+            return old
+        return _number(row, name) if old is None else max(old, _number(row, name))
     if name in args.join:
         return args.separator.join(str(part) for part in (old, new) if part not in (None, ""))
     return new

@@ -10,6 +10,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import stat
 import tarfile
 import zipfile
@@ -67,7 +68,7 @@ def test_a_folder_comes_back_as_it_was(device: Device) -> None:
     device.write("Papers/.starloom-trash/x/old.txt", "gone")
     packed = device.call("archive.pack", path="Papers", device_name="box 1")
     (ref,) = packed["archives"]
-    assert ref["name"].startswith("box_1-Papers-20")
+    assert re.fullmatch(r"box_1-\w+-Papers-[0-9a-f]{8}-20[0-9]{6}T[0-9]{6}Z\.tar\.gz", ref["name"])
     assert ref["device"] == "box 1"
     assert (packed["files"], packed["unpacked_bytes"], packed["unreadable_count"]) == (3, 5, 0)
     back = device.call("archive.unpack", files=[ref], under="Back")
@@ -124,6 +125,14 @@ def test_tars_of_others_are_read_however_they_are_packed(device: Device, pack: C
     assert there(device) == ["Out/given/a/b.txt", "Out/given/c.txt"]
     assert [(row["name"], row["bytes"]) for row in found["files"]] == [("a/b.txt", 5), ("c.txt", 0)]
     assert found["files"][0]["sha256"] == hashlib.sha256(b"hello").hexdigest()
+
+
+@pytest.mark.parametrize("name", ["PKI/ca.pem", "PK", "BZhang.txt", "BZh9"])
+def test_a_plain_tar_may_begin_with_a_name_that_begins_as_another_format(device: Device, name: str) -> None:
+    found = unpack(device, tar_of((name, b"hello")))
+    assert there(device) == [f"Out/given/{name}"]
+    assert device.call("archive.verify", files=[device.store.take(tar_of((name, b"x")), name="a.tar")])["ok"] is True
+    assert found["count"] == 1
 
 
 def test_a_zip_is_read_and_its_links_are_left_out(device: Device) -> None:
@@ -256,6 +265,30 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
     assert (device.folder / "Backups" / names[2]).read_bytes() == archive_of(names[2])
     again = device.call("archive.rotate", under="Backups", files=[{"name": "mine.tar.gz"}], keep=1)
     assert again["rows"] == []
+
+
+def test_two_folders_that_are_called_alike_push_out_no_backups_of_each_other(device: Device) -> None:
+    device.write("Work/Documents/a.txt", "work")
+    device.write("Private/Documents/a.txt", "private")
+    device.write("Private_Documents/a.txt", "other")
+
+    def night(path: str, device_name: str = "box") -> tuple[str, int]:
+        packed = device.call("archive.pack", path=path, device_name=device_name)
+        stored = device.call("fs.write", files=packed["archives"], under="Backups", name_by="name")
+        rotated = device.call("archive.rotate", files=stored["files"], under="Backups", keep=1)
+        return rotated["rows"][0]["series"], rotated["trashed"]
+
+    series, gone = zip(
+        night("Work/Documents"),
+        night("Private/Documents"),
+        night("Private_Documents"),
+        night("Work/Documents", "box-Work"),
+        strict=True,
+    )
+    assert len(set(series)) == len(series)
+    assert gone == (0, 0, 0, 0)
+    assert series[0].startswith("box-Work-Documents-")
+    assert night("Work/Documents")[0] == series[0]
 
 
 def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:

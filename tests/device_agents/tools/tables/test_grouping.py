@@ -72,6 +72,11 @@ def test_the_worst_of_several_rows_stays(device: Device) -> None:
     assert found["rows"] == [{"device": "nas", "bad": 2, "why": "a; b"}]
 
 
+def test_the_largest_of_several_numbers_below_zero_is_none_of_the_absent_ones(device: Device) -> None:
+    rows = [{"k": "cellar", "t": value} for value in (None, -9, "", -5)]
+    assert device.call("data.merge", rows=rows, key="k", most=["t"])["rows"] == [{"k": "cellar", "t": -5}]
+
+
 def test_a_table_is_ordered_by_its_fields(device: Device) -> None:
     found = device.call("data.table", rows=ROWS, by=["device", "-path"], columns=[{"field": "path"}])
     assert [row["path"] for row in found["rows"]] == ["y", "x", "z", "w"]

@@ -20,6 +20,7 @@ import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
 import {
   type Changes,
   changesOf,
+  clashes,
   delta,
   effectWords,
   faultsInRows,
@@ -157,6 +158,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const joins =
     newest && change && (!isChanged(change) || (!drafting.text && isApart(base.plan, drafting.draft.plan, newest)));
   const theirs = joins ? null : change;
+  const both = theirs && newest ? clashes(base.plan, drafting.draft.plan, newest) : [];
   const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
   const elsewhere = openElsewhere(model.kind<OpenDraft>("draft").values(), me, session?.token ?? "", now);
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
@@ -248,6 +250,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           <p className="strong">
             The plan is at version {head.version} now: {wordsOf(theirs)}.
           </p>
+          {both.length > 0 && <p>Both changed {both.join("; ")}. Your change stands if you take that in.</p>}
           <p>
             <Button onClick={take}>Take that in, keep my changes</Button>
           </p>

@@ -2,7 +2,17 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, effectWords, faultsInRows, isApart, openElsewhere, rebased, restored } from "./changes.ts";
+import {
+  changesOf,
+  clashes,
+  delta,
+  effectWords,
+  faultsInRows,
+  isApart,
+  openElsewhere,
+  rebased,
+  restored,
+} from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -111,6 +121,12 @@ describe("changes", () => {
 
   it("say what no edit can do", () => {
     expect(changesOf(base, { ...base, rules: [{ name: "r" }] }).impossible).toHaveLength(1);
+    const draft = { ...base, name: "Other", judge: "Is it good?", sentence: [{ text: "New." }] };
+    expect(changesOf(base, draft).impossible).toEqual([
+      "The name cannot be changed while it runs.",
+      "The question that judges the answer cannot be changed while it runs.",
+      "The sentence of the answer cannot be changed while it runs.",
+    ]);
   });
 });
 
@@ -134,6 +150,37 @@ it("carries a draft over to a newer plan: theirs comes in, mine stays", () => {
   expect((made.tasks as Fields[])[0]).toMatchObject({ args: { root: "mine" } });
   expect(made.dependencies).toEqual([{ from: "a", to: "theirs", when: "finish" }]);
   expect(changesOf(newer, made)).toMatchObject({ added: ["new"], removed: ["c"], changed: ["a"] });
+});
+
+it("merges a row that both changed by its fields, and names those where only one can stand", () => {
+  const tasks = base.tasks as Fields[];
+  const over = (id: string, fields: Fields): Fields => ({
+    ...base,
+    tasks: tasks.map((task) => (task.id === id ? { ...task, ...fields } : task)),
+  });
+  const mine = over("a", { timeouts: { start_to_close_s: 99 }, args: { root: "x", words: "mine" } });
+  const theirs = over("a", { args: { root: "theirs", most: 5 } });
+  expect((rebased(base, mine, theirs).tasks as Fields[])[0]).toEqual({
+    id: "a",
+    tool: "fs.find",
+    timeouts: { start_to_close_s: 99 },
+    args: { root: "theirs", words: "mine", most: 5 },
+  });
+  expect(clashes(base, mine, theirs)).toEqual([]);
+  expect(clashes(base, over("a", { args: { root: "mine" } }), theirs)).toEqual(["args.root of a"]);
+  const without = (fields: Fields): Fields => ({ ...base, tasks: [{ id: "a", tool: "fs.find", ...fields }] });
+  expect((rebased(base, without({}), over("a", { optional: true })).tasks as Fields[])[0], "taken away here").toEqual({
+    id: "a",
+    tool: "fs.find",
+    optional: true,
+  });
+  expect(clashes(base, mine, removed(base, "a"))).toEqual([
+    "a, which is not there any more, so your change of it goes",
+  ]);
+  expect(clashes(base, removed(base, "a"), theirs)).toEqual(["a, which you remove"]);
+  expect(clashes({ ...base, policy: { max_parallel: 1 } }, { ...base, policy: { max_parallel: 2 } }, base)).toEqual([
+    "max_parallel of the policy",
+  ]);
 });
 
 it("tells a newer plan that leaves the rows of a draft alone", () => {

@@ -3,7 +3,7 @@
  * to a newer plan. Pure; whether an edit still fits is the hub's to say.
  */
 import { author, plural } from "../../words/words.ts";
-import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf, textOf } from "../document.ts";
+import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf, textOf, withField } from "../document.ts";
 import { before, rowsOf } from "../row.ts";
 
 export interface Changes {
@@ -27,7 +27,15 @@ const ABSENT: { [field: string]: Json } = {
   retry: {},
   timeouts: {},
 };
-const FIXED = ["rules", "result"];
+/** The parts of a plan that an edit can change; the others stay as they were while it runs. */
+const EDITABLE = new Set(["tasks", "dependencies", "policy"]);
+const FIXED_WORDS: { [part: string]: string } = {
+  rules: "Rules",
+  result: "What is shown in the answer",
+  sentence: "The sentence of the answer",
+  judge: "The question that judges the answer",
+  name: "The name",
+};
 
 /** Whether a draft differs from its plan at all. */
 export const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
@@ -75,11 +83,9 @@ export function changesOf(base: Fields, draft: Fields): Changes {
     found.operations.push({ add_dependency: gate });
   }
   if (!same(base.policy ?? {}, draft.policy ?? {})) found.operations.push({ set_policy: draft.policy ?? {} });
-  for (const part of FIXED)
-    if (!same(base[part] ?? [], draft[part] ?? []))
-      found.impossible.push(
-        `${part === "rules" ? "Rules" : "What is shown in the answer"} cannot be changed while it runs.`,
-      );
+  for (const part of new Set([...Object.keys(base), ...Object.keys(draft)]))
+    if (!EDITABLE.has(part) && !same(base[part] ?? [], draft[part] ?? []))
+      found.impossible.push(`${FIXED_WORDS[part] ?? `"${part}" of the plan`} cannot be changed while it runs.`);
   return found;
 }
 
@@ -92,13 +98,56 @@ function patchOf(before: Fields, after: Fields): Fields {
   return patch;
 }
 
-/** The newer plan with what the draft changed since `base`; where both changed a task, the draft's task stands. */
+/** Each field that both changed, and not to the same; the draft's value stands there. Named by its path. */
+type Clash = (path: string) => void;
+
+/** The fields of a row whose names stand for themselves: two people may change one each. */
+const MAPS = new Set(["args", "inputs", "retry", "timeouts"]);
+
+/** `newer` with what `mine` changed since `base`, field by field. */
+function merged(base: Fields, mine: Fields, newer: Fields, clash: Clash, above = ""): Fields {
+  let made = newer;
+  for (const name of new Set([...Object.keys(base), ...Object.keys(mine)])) {
+    const [was, own, other] = [base[name], mine[name], newer[name]];
+    if (same(own, was) || same(own, other)) continue;
+    const path = above + name;
+    if (!above && MAPS.has(name) && isFields(own) && isFields(other))
+      made = { ...made, [name]: merged(isFields(was) ? was : {}, own, other, clash, `${path}.`) };
+    else {
+      if (!same(other, was)) clash(path);
+      made = withField(made, name, own);
+    }
+  }
+  return made;
+}
+
+/** What both a draft and a newer plan changed, in words; taking the newer one in keeps the draft's change. */
+export function clashes(base: Fields, draft: Fields, newer: Fields): string[] {
+  const found: string[] = [];
+  for (const before of tasksOf(base)) {
+    const id = idOf(before);
+    const [own, other] = [taskOf(draft, id), taskOf(newer, id)];
+    if (own && other) merged(before, own, other, (path) => found.push(`${path} of ${id}`));
+    else if (own && !same(own, before)) found.push(`${id}, which is not there any more, so your change of it goes`);
+    else if (other && !own && !same(other, before)) found.push(`${id}, which you remove`);
+  }
+  const [was, own, other] = [base, draft, newer].map(policyOf) as [Fields, Fields, Fields];
+  merged(was, own, other, (path) => found.push(`${path} of the policy`));
+  return found;
+}
+
+const policyOf = (plan: Fields): Fields => (isFields(plan.policy) ? plan.policy : {});
+
+/** The newer plan with what the draft changed since `base`; where both changed one field, the draft's stands. */
 export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   const mine = changesOf(base, draft);
-  const touched = new Set([...mine.changed, ...mine.added]);
+  const told = () => undefined;
   const kept = tasksOf(newer)
     .filter((task) => !mine.removed.includes(idOf(task)))
-    .map((task) => (touched.has(idOf(task)) ? (taskOf(draft, idOf(task)) ?? task) : task));
+    .map((task) => {
+      const [before, own] = [taskOf(base, idOf(task)), taskOf(draft, idOf(task))];
+      return own ? merged(before ?? {}, own, task, told) : task;
+    });
   const ids = new Set(kept.map(idOf));
   const added = tasksOf(draft).filter((task) => mine.added.includes(idOf(task)) && !ids.has(idOf(task)));
   const all = new Set([...ids, ...added.map(idOf)]);
@@ -114,7 +163,8 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
     ),
   ].filter((gate) => isFields(gate) && all.has(String(gate.from)) && all.has(String(gate.to)));
   const { dependencies: _gates, ...rest } = newer;
-  if (!same(base.policy ?? {}, draft.policy ?? {})) rest.policy = draft.policy ?? {};
+  if (!same(base.policy ?? {}, draft.policy ?? {}))
+    rest.policy = merged(policyOf(base), policyOf(draft), policyOf(newer), told);
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
 }
 
