@@ -439,9 +439,9 @@ DEVICE_THREATS = (
     Threat(
         "T196",
         "somebody who may answer questions, the starter of a plan among them, answers in place of the people whom a "
-        "question names, or goes round it by a mark, a skip or an edit of the running plan",
+        "question names, or goes round it by a mark, a skip, or an edit or a fork that puts other work behind it",
         "only the answer of a named person counts, not that of a program with such a name; nobody else marks or skips "
-        "the question, changes it or a gate that it opens; an owner of the hub may, which is a version with that name",
+        "the question, changes it or what waits for it, or what that reads; an owner may, which is a version of theirs",
         part="an owner can let anybody sign in as anyone; a plan of one's own does not have to ask",
     ),
     Threat(

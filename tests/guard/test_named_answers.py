@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,14 +16,16 @@ from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     EditOperation,
+    Reassign,
     RemoveDependency,
     RemoveTask,
     UpdateDependency,
     UpdateTask,
 )
-from starloom_protocol.records.entities import Choice
+from starloom_protocol.records.entities import Choice, Dependency, Selector, TaskSpec
 from starloom_protocol.vocabulary import Code, Gate, PrincipalKind, Role
 from tests.builders import edge, plan, task
+from tests.core.people.test_forks import fork as forked
 from tests.core.watched import WatchedDriver
 
 CHOICES = [Choice(value="go", label="Go"), Choice(value="no", label="No", fails=True)]
@@ -30,7 +33,14 @@ PEOPLE = {"ann": Role.OPERATOR, "jonas": Role.APPROVER, "pia": Role.VIEWER, "eva
 STARTER, NAMED, OWNER = "person:ann", "person:jonas#t-1", "person:eva"
 
 
-def asked(*names: str) -> WatchedDriver:
+AROUND = (
+    *(task(name, device="away") for name in ("free", "feed")),
+    task("then", "text=feed"),
+    edge("do>then"),
+)
+
+
+def asked(*names: str, around: Iterable[TaskSpec | Dependency] = ()) -> WatchedDriver:
     """A plan that asks these people before it goes on; it was started by somebody else."""
     driver = WatchedDriver("one")
     kinds = {**dict.fromkeys(PEOPLE, PrincipalKind.PERSON), "bot": PrincipalKind.PROGRAM}
@@ -39,7 +49,12 @@ def asked(*names: str) -> WatchedDriver:
         known = Principal(created_ms=1, id=f"p-{name}", kind=kind, name=name, role=role)
         driver.do(i.PrincipalAdded(id=driver.ident(), by="engine", principal=known))
     driver.submit(
-        plan(task("ok", tool=None, person="Go on?", ask=list(names), choices=CHOICES), task("do"), edge("ok>do"))
+        plan(
+            task("ok", tool=None, person="Go on?", ask=list(names), choices=CHOICES),
+            task("do"),
+            edge("ok>do"),
+            *around,
+        )
     )
     return driver
 
@@ -54,6 +69,10 @@ def codes(found: Answer) -> list[Code]:
 
 def asks(*names: str) -> UpdateTask:
     return UpdateTask(id="ok", changes={"ask": msgspec.Raw(msgspec.json.encode(list(names)))})
+
+
+def other_args(name: str) -> UpdateTask:
+    return UpdateTask(id=name, changes={"args": msgspec.Raw(msgspec.json.encode('{"n":1}'))})
 
 
 @pytest.mark.parametrize("by", [STARTER, "person:eva", "program:jonas", "program:bot", "assistant:jonas", "model"])
@@ -82,6 +101,15 @@ GOING_ROUND: list[list[EditOperation]] = [
     [RemoveTask(id="ok"), RemoveDependency(id="ok>do:success")],
     [RemoveDependency(id="ok>do:success")],
     [UpdateDependency(id="ok>do:success", dependency=edge("ok>do", Gate.FINISH))],
+    # The answer would count for other work than that which the people read.
+    [other_args("do")],
+    [other_args("then")],
+    [other_args("feed")],
+    [Reassign(id="do", device=Selector(name="two"))],
+    [RemoveTask(id="then")],
+    [AddTask(spec=task("more")), AddDependency(dependency=edge("ok>more"))],
+    [AddTask(spec=task("more")), AddDependency(dependency=edge("more>do"))],
+    [AddDependency(dependency=edge("free>ok"))],
 ]
 
 
@@ -91,15 +119,30 @@ def named(operations: list[EditOperation]) -> str:
 
 @pytest.mark.parametrize("operations", GOING_ROUND, ids=named)
 def test_t196_no_edit_of_anybody_else_goes_round_the_question(operations: list[EditOperation]) -> None:
-    driver = asked("jonas")
+    driver = asked("jonas", around=AROUND)
     assert Code.FORBIDDEN in codes(driver.edit(*operations, by=STARTER))
     assert driver.shard.constellations["c1"].head.version == 1
     assert not driver.edit(*operations, by=OWNER, scope="owner").faults
 
 
-def test_t196_other_edits_stay_free_and_the_question_is_handed_over_by_those_named() -> None:
+@pytest.mark.parametrize(
+    ("by", "scope", "taken"), [(STARTER, "operator", False), (NAMED, "", True), (OWNER, "owner", True)]
+)
+def test_t196_no_fork_of_anybody_else_puts_other_work_behind_a_kept_answer(by: str, scope: str, taken: bool) -> None:
     driver = asked("jonas")
-    assert not driver.edit(AddTask(spec=task("more")), AddDependency(dependency=edge("ok>more")), by=STARTER).faults
+    assert not answer(driver, NAMED).faults
+    assert driver.run() == "succeeded"
+    refused = forked(driver, task="do", args={"do": '{"n":1}'}, by=by, scope=scope)
+    assert codes(refused) == ([] if taken else [Code.FORBIDDEN])
+    assert not forked(driver, name="c3", task="do", by=STARTER).faults
+
+
+def test_t196_other_edits_stay_free_and_the_question_is_handed_over_by_those_named() -> None:
+    driver = asked("jonas", around=AROUND)
+    for number, source in enumerate(("free", "then")):
+        added = AddTask(spec=task(f"more{number}")), AddDependency(dependency=edge(f"{source}>more{number}"))
+        assert not driver.edit(*added, by=STARTER).faults
+    assert not driver.edit(other_args("free"), by=STARTER).faults
     assert not driver.edit(asks("eva"), by=NAMED).faults
     assert codes(driver.answer_question("ok-1", "go", by=NAMED, reason="")) != []  # fmt: skip
     assert driver.shard.constellations["c1"].specs["ok"].ask == ["eva"]

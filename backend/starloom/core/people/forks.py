@@ -19,7 +19,7 @@ from starloom.core.people.approvals import questions
 from starloom.core.people.controls import may_have_run, open_round
 from starloom.core.people.requests import ask_or_start
 from starloom.core.plan.edits import apply_edit
-from starloom.core.rights.authorship import check_of_others, check_plan
+from starloom.core.rights.authorship import check_of_others, check_plan, question_faults
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
@@ -50,6 +50,7 @@ from starloom_protocol.vocabulary import (
     Code,
     ConstellationState,
     GroupState,
+    Role,
     TaskState,
 )
 
@@ -122,8 +123,15 @@ def _give_arguments(work: Work, fork: Constellation, item: ForkRequested) -> Non
         UpdateTask(changes={"args": msgspec.Raw(msgspec.json.encode(text))}, id=task)
         for task, text in sorted(item.args.items())
     ]
-    if changes:
-        apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
+    if not changes:
+        return
+    specs = {one.id: replace(fork.specs[one.id], args=item.args[one.id]) for one in changes if one.id in fork.specs}
+    people, owner = work.shard.access.principals, item.scope == Role.OWNER
+    # The fork keeps the answers of the origin: that of named people is for the work that they read.
+    faults = question_faults(fork, specs, {}, people, author=work.by, owner=owner)
+    if faults:
+        raise Refusal(*faults)
+    apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
 
 
 @dataclass(frozen=True)

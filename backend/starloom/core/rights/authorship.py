@@ -22,7 +22,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.rights.reserved import is_kept_by_model, names_any, persons_words, reserved_faults
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.graph import tasks_of_new_round
+from starloom.core.state.tasks.graph import tasks_of_new_round, waiting_for
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
 from starloom_protocol.records.edits import (
@@ -287,7 +287,11 @@ def check_answerer(spec: TaskSpec, author: str) -> None:
         raise Refusal(_not_asked_fault(spec, author))
 
 
-def _not_asked_fault(spec: TaskSpec, author: str) -> Fault:
+def _not_asked_fault(spec: TaskSpec, author: str, waiting: str = "") -> Fault:
+    if waiting:
+        hint = f"They, or an owner, may change {waiting}: the answer of {listed(spec.ask)} counts for it."
+        reason = f"{waiting} waits for {spec.id}, which asks {listed(spec.ask)}, not {who(author)}"
+        return fault(Code.FORBIDDEN, reason, f"tasks.{waiting}", hint)
     hint = f"Only the answer of {listed(spec.ask)} counts; they, or an owner, change the names by an edit."
     return fault(Code.FORBIDDEN, f"{spec.id} asks {listed(spec.ask)}, not {who(author)}", "", hint)
 
@@ -301,25 +305,43 @@ def question_faults(
     author: str,
     owner: bool,
 ) -> list[Fault]:
-    """Return the faults of an edit by which anyone else changes a question of named people or a gate that it opens.
+    """Return the faults of an edit by which anyone else changes a question of named people, or what waits for it.
 
-    `specs` and `gates` are the puts of the edit, None for a removal. An owner may change them, and the names with them.
+    Their answer is for the work that they read: no other person puts something else behind it, before or after it. An
+    owner may, and may change the names. `specs` and `gates` are the puts of the edit, None for a removal.
     """
-    touched: dict[str, TaskSpec] = {}
-    for name, new in specs.items():
-        old = constellation.specs.get(name)
-        if old is not None and old.ask and (new is None or replace(new, changed_in=old.changed_in) != old):
-            touched[name] = old
-    for key, gate in gates.items():
-        edge = constellation.deps.get(key)
-        source = constellation.specs.get(edge.source) if edge is not None else None
-        if edge is None or source is None or not source.ask or (edge.target in specs and specs[edge.target] is None):
-            continue
-        if gate is None or replace(gate, changed_in=edge.changed_in) != edge:
-            touched[edge.source] = source
-    faults = [_not_asked_fault(spec, author) for spec in touched.values() if not (owner or may_answer(spec, author))]
+    faults = []
+    for name in constellation.asking:
+        question = constellation.specs[name]
+        if not (owner or may_answer(question, author)):
+            touched = _touched_behind(constellation, name, specs, gates)
+            faults += [_not_asked_fault(question, author, "" if one == name else one) for one in sorted(touched)]
     asking = (spec for spec in specs.values() if spec is not None and spec.ask)
     return faults or list(_answerer_faults(principals, asking))
+
+
+def _touched_behind(
+    constellation: Constellation,
+    question: str,
+    specs: Mapping[str, TaskSpec | None],
+    gates: Mapping[str, Dependency | None],
+) -> set[str]:
+    """Return the tasks of an edit that are the question, wait for it now, or would wait for it."""
+    kept = {question, *waiting_for(constellation, question)}
+    touched = set()
+    for name, new in specs.items():
+        old = constellation.specs.get(name)
+        is_other = old is None or new is None or replace(new, changed_in=old.changed_in) != old
+        if is_other and (name in kept or (new is not None and new.group in kept)):
+            touched.add(name)
+    for key, gate in gates.items():
+        edge = constellation.deps.get(key)
+        if gate is not None and edge is not None and replace(gate, changed_in=edge.changed_in) == edge:
+            continue
+        for one in (edge, gate):
+            if one is not None and (one.source == question or one.target in kept):
+                touched.add(one.target)
+    return touched
 
 
 def _is_for_another(asked_by: str, author: str) -> bool:

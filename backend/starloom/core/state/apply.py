@@ -148,6 +148,10 @@ def _index_spec(
         constellation.choosing[key] = None
     elif constellation.choosing:
         constellation.choosing.pop(key, None)
+    if now.ask:
+        constellation.asking[key] = None
+    elif constellation.asking:
+        constellation.asking.pop(key, None)
     if was.group != now.group:
         record = constellation.tasks.get(key) or constellation.groups.get(key)
         if was.group:

@@ -155,6 +155,7 @@ class Constellation(Stream):
     gate            the state of each dependency
     undecided       by task, how many of its gates are undecided
     shut            by task, how many of its gates are shut
+    asking          the questions that name who answers them
     choosing        the tasks that have other calls
     children        by group, its tasks and groups, in order
     families        by root, the groups and tasks that are made for the items of one list
@@ -180,6 +181,7 @@ class Constellation(Stream):
     __slots__ = (
         "approved",
         "approved_keys",
+        "asking",
         "attempts",
         "awaiting_facts",
         "children",
@@ -247,6 +249,7 @@ class Constellation(Stream):
         self.gate: dict[str, GateState] = {}
         self.undecided: dict[str, int] = {}
         self.shut: dict[str, int] = {}
+        self.asking: dict[str, None] = {}
         self.choosing: dict[str, None] = {}
         self.children: dict[str, dict[str, None]] = {}
         self.families: dict[str, dict[str, None]] = {}

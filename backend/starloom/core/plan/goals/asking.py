@@ -272,6 +272,8 @@ def make_step(
         trigger=case.group,
         also=(stepping.put,),
         proposed=True,
+        # The people of a question before a goal agreed to the goal, whatever its steps.
+        owner=True,
     )
 
 

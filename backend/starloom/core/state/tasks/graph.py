@@ -43,6 +43,45 @@ def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str,
     return reached
 
 
+def waiting_for(constellation: Constellation, question: str) -> set[str]:
+    """Return the tasks and groups that do not begin before a question is answered, and those that feed them.
+
+    A task feeds another one by its output. One that comes before the question does not count: the question is asked
+    after it, and its answer is for what it did.
+    """
+    waiting = set(downstream(constellation, [question])) - {question}
+    around = set(_groups_around(constellation, question))
+    while fresh := {
+        child for group in waiting - around for child in constellation.children.get(group, ()) if child not in waiting
+    }:
+        waiting |= downstream(constellation, fresh).keys()
+    waiting.discard(question)
+    earlier = _upstream(constellation, [question], data=False)
+    return waiting | (_upstream(constellation, waiting, data=True) - earlier)
+
+
+def _groups_around(constellation: Constellation, task: str) -> Iterator[str]:
+    spec = constellation.specs.get(task)
+    while spec is not None and spec.group is not None:
+        yield spec.group
+        spec = constellation.specs.get(spec.group)
+
+
+def _upstream(constellation: Constellation, starts: Iterable[str], *, data: bool) -> set[str]:
+    """Return `starts` and all from which they are reached; with `data`, by outputs that are inputs of others."""
+    reached = set(starts)
+    stack = list(reached)
+    while stack:
+        task = stack.pop()
+        edges = constellation.incoming.get(task, {}).values()
+        before = [edge.source for edge in edges if edge.input is not None or not data]
+        for one in (*before, *(child for source in before for child in constellation.children.get(source, ()))):
+            if one not in reached:
+                reached.add(one)
+                stack.append(one)
+    return reached
+
+
 def tasks_of_new_round(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
     """Return the tasks that a new round of `starts` opens, and the reached children that may keep their round.
 
