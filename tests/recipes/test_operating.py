@@ -155,6 +155,8 @@ def test_updates_go_from_machine_to_machine_and_stop_at_a_failure(operated: Flee
     assert touched(operated, "patched") == []
     assert answer.value("Left") == 2
     assert "dpkg was interrupted" in answer.sentence, answer.told()
+    exits = {row["device"]: row["exit_code"] for row in answer.rows("Updates")}
+    assert exits == {"laptop": "did not end well", "server": "not touched"}
 
 
 class _App(Quiet, BaseHTTPRequestHandler):

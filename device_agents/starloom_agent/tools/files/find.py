@@ -272,7 +272,8 @@ class FoundFiles(TypedDict):
 
     `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
     that lie too deep; files that it may not read, but for `file`, `words` and `largest`; a trash; with `whole` links,
-    too. A file that would not have fitted is not among them.
+    too; and without `order`, `largest` or `words`, how many files there are beyond `limit`. A file that would not have
+    fitted is not among them.
     """
 
     count: int
@@ -343,6 +344,7 @@ class _Search:
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
+        self.unlisted = 0
         self.missed: list[LeftOut] = []
         self.empty: list[FoundFolder] = []
         self.not_there: list[AbsentFolder] = []
@@ -402,6 +404,12 @@ class _Search:
     def note_absent(self) -> None:
         device = of_device(self._args.device_name)
         self.not_there.append({**device, "devices": 1, "folder": self._args.root})
+
+    def note_unlisted(self) -> None:
+        """Name the files beyond the limit among what is left out: who asks for no first ones takes the list as whole."""
+        limit = self._args.limit
+        why = f"{self.unlisted:,} more files fit, and a list has at most {limit:,}: take the folders below it one by one"
+        self.missed.append(self._left_out_row(self._args.root or ".", "", why))
 
     def take_file(self, file: Path, path: str) -> None:
         """Take the root itself, which is a file."""
@@ -470,6 +478,7 @@ class _Search:
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
         if not (self._scored or _is_ranked(self._args)) and len(self.rows) >= self._args.limit:
+            self.unlisted += 1
             return
         path = os.path.normpath(f"{under}/{file.below}")
         row: FoundFile = {
@@ -533,6 +542,8 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     if args.same_size:
         search.keep_same_sizes()
     rows = (_best(search.rows, args) if args.words or _is_ranked(args) else search.rows)[: args.limit]
+    if search.unlisted:
+        search.note_unlisted()
     missed = sorted(search.missed, key=lambda row: row["path"])
     result: FoundFiles = {
         "total_bytes": search.bytes,

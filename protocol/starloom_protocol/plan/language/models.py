@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from starloom_protocol.text.look_alikes import person_name_fault
 from starloom_protocol.text.wording import PLACEHOLDER, quoted
 from starloom_protocol.values import composed, name_fault, pointer_fault
 from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
@@ -69,6 +70,14 @@ def _name(value: str) -> str:
     return value
 
 
+def _person_name(value: str) -> str:
+    name = composed(value)
+    fault = person_name_fault(name)
+    if fault:
+        raise refuse(f"{quoted(value[:80])} names nobody: {fault}")
+    return name
+
+
 def _pointer(value: str) -> str:
     fault = pointer_fault(value)
     if fault:
@@ -109,6 +118,7 @@ DeviceName = Annotated[str, AfterValidator(composed)]
 TaskId = Annotated[str, AfterValidator(_task_id)]
 NodeId = Annotated[str, AfterValidator(_node_id)]
 Name = Annotated[str, AfterValidator(_name)]
+PersonName = Annotated[str, AfterValidator(_person_name)]
 Pointer = Annotated[str, AfterValidator(_pointer)]
 Label = Annotated[str, AfterValidator(_label)]
 Topic = Annotated[str, AfterValidator(_topic)]
@@ -317,7 +327,7 @@ class TaskDoc(Doc):
     tool: Name | None = None
     goal: str | None = None
     person: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    ask: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
+    ask: Annotated[list[PersonName], Field(max_length=20)] = Field(default_factory=list)
     plan: dict[str, Any] | None = None
     for_each: ForEachDoc | None = None
     any_of: Annotated[list[OtherCallDoc], Field(max_length=OTHER_CALLS_MAX)] = Field(default_factory=list)

@@ -112,6 +112,25 @@ def test_a_limit_is_said(device: Device) -> None:
     assert (len(found["files"]), found["count"], found["truncated"]) == (2, 5, True)
 
 
+@pytest.mark.parametrize("args", [{}, {"group_by": "folder", "whole": True}, {"root": "many"}, {"same_size": True}])
+def test_files_beyond_the_limit_are_named_as_left_out(device: Device, args: dict[str, Any]) -> None:
+    for number in range(5):
+        device.write(f"many/{number}.txt", "x")
+    found = device.call("fs.find", limit=2, device_name="box", **args)
+    (row,) = found["left_out"]
+    assert (row["path"], row["device"]) == (args.get("root", "."), "box")
+    assert row["why"].startswith("3 more files fit, and a list has at most 2")
+    assert device.call("fs.find", limit=5, **args)["left_out"] == []
+
+
+@pytest.mark.parametrize("args", [{"order": "newest"}, {"largest": True}, {"words": "txt"}])
+def test_the_first_of_an_order_leave_nothing_out(device: Device, args: dict[str, Any]) -> None:
+    for number in range(5):
+        device.write(f"{number}.txt", "x")
+    found = device.call("fs.find", limit=2, **args)
+    assert (found["left_out"], found["truncated"]) == ([], True)
+
+
 def test_without_a_root_every_granted_folder_is_searched(device: Device, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -31,6 +31,23 @@ def test_a_mistake_names_its_place_and_what_is_right(row: str, place: str, right
 
 
 @pytest.mark.parametrize(
+    ("name", "kept"),
+    [("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", None), ("Ju\u0308rgen.G", "J\xfcrgen.G"), ("Анна", None)],
+)
+def test_a_question_goes_to_people_whatever_letters_their_names_have(name: str, kept: str | None) -> None:
+    found = check_plan(read_document(f"{HEAD}  - {{id: b, person: ok?, ask: [{name}]}}\n"))
+    assert found.faults == []
+    assert found.plan is not None
+    assert found.plan.specs[-1].ask == [kept or name]
+
+
+@pytest.mark.parametrize("name", ['"Ann Lee"', '"a\u200bb"', '""', '"Аnn"'])
+def test_a_name_that_nobody_can_have_is_refused(name: str) -> None:
+    found = check_plan(read_document(f"{HEAD}  - {{id: b, person: ok?, ask: [{name}]}}\n")).faults
+    assert [fault.place for fault in found] == ["tasks[1].ask[0]"]
+
+
+@pytest.mark.parametrize(
     "args",
     [
         '{argv: [docker, ps, --format, "{{.Names}}"]}',
