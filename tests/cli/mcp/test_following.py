@@ -15,6 +15,8 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from starloom.cli.mcp import following
+from starloom.client.problems import problem_of
+from starloom.client.rest import Client as RestClient
 from starloom_protocol.wire.frames import Dispatch
 from tests.cli.mcp.programs import CHANGES, READS, Shelf, a_program, device, until_true
 from tests.edge.world import World, a_world
@@ -104,6 +106,28 @@ async def test_an_own_constellation_is_followed_to_its_answer(world: World) -> N
         assert isinstance(answer, types.TextResourceContents)
         assert json.loads(answer.text)["constellation_state"] == "succeeded"
         await client.unsubscribe_resource(uri(constellation))
+
+
+async def test_a_constellation_whose_events_are_gone_is_let_go_and_the_others_are_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, heard = await device(world), Heard()
+    async with a_program(world, mode="legacy", message_handler=heard) as client:
+        gone, other = await submitted(client, CHANGES), await submitted(client, READS)
+        await client.subscribe_resource(uri(gone))
+        await client.subscribe_resource(uri(other))
+        real = RestClient.events
+
+        def events(hub: RestClient, constellation: str, *args: Any, **more: Any) -> Any:
+            if constellation == gone:
+                raise problem_of(410, {"code": "pruned", "title": "It is gone", "reason": "its history was pruned"})
+            return real(hub, constellation, *args, **more)
+
+        monkeypatch.setattr(RestClient, "events", events)
+        await until_true(lambda: uri(gone) in heard.uris, "its end is told")
+        await agent.done(await agent.next(Dispatch), '{"n":1}')
+        await until_true(lambda: uri(other) in heard.uris, "the change of the other is told")
+        assert heard.uris.count(uri(gone)) == 1
 
 
 async def test_more_than_a_bound_is_not_followed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

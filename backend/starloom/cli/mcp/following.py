@@ -33,7 +33,8 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from starloom.cli.mcp.resources import Resources
 from starloom.cli.mcp.tools import Tools, refusal_text
-from starloom.client.problems import Problem
+from starloom.client.problems import Problem, may_pass
+from starloom_protocol.vocabulary import Code
 
 LOOK_S: Final = 3.0
 FOLLOWED_MOST: Final = 32
@@ -165,11 +166,22 @@ class Following:
             return
 
     async def _look_at(self, constellation: str) -> None:
+        """Tell of a constellation that has changed; one whose events the hub refuses is told once, and let go.
+
+        Raises:
+            Problem: the hub cannot be asked now.
+        """
         after = self._at[constellation]
-        last = await in_thread(functools.partial(self._last_event, constellation, after))
-        if last == after or constellation not in self._at:
-            return
-        self._at[constellation] = last
+        try:
+            last = await in_thread(functools.partial(self._last_event, constellation, after))
+        except Problem as problem:
+            if may_pass(problem) or problem.code == Code.RATE_LIMITED:
+                raise
+            self._at.pop(constellation, None)
+        else:
+            if last == after or constellation not in self._at:
+                return
+            self._at[constellation] = last
         for uri in self._uris_of(constellation):
             await self._tell(ResourceUpdated(uri=uri))
 

@@ -406,9 +406,11 @@ class _Search:
         self.not_there.append({**device, "devices": 1, "folder": self._args.root})
 
     def note_unlisted(self) -> None:
-        """Name the files beyond the limit among what is left out: who asks for no first ones takes the list as whole."""
+        """Name the files beyond the limit as left out: a caller that asked for no order takes the list as whole."""
         limit = self._args.limit
-        why = f"{self.unlisted:,} more files fit, and a list has at most {limit:,}: take the folders below it one by one"
+        why = (
+            f"{self.unlisted:,} more files fit, and a list has at most {limit:,}: take the folders below it one by one"
+        )
         self.missed.append(self._left_out_row(self._args.root or ".", "", why))
 
     def take_file(self, file: Path, path: str) -> None:

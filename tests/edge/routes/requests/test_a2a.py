@@ -238,6 +238,55 @@ async def test_a_stream_ends_where_a_person_decides(open_world: World) -> None:
     assert all(event["id"] == 7 for event in events)
 
 
+async def test_what_ends_while_a_slow_reader_takes_a_chunk_is_told_before_the_stream_ends(open_world: World) -> None:
+    agent = await device(open_world)
+    token = (await open_world.new_token("operator", ["a2a"]))[1]
+    call = {"id": 7, "jsonrpc": "2.0", "method": "SendStreamingMessage", "params": message(READS)}
+    body = msgspec.json.encode(call)
+    headers = {
+        "a2a-version": "1.0",
+        "authorization": f"Bearer {token}",
+        "content-type": "application/json",
+        "host": "127.0.0.1:8470",
+    }
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/a2a",
+        "raw_path": b"/a2a",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 5),
+        "server": ("127.0.0.1", 8470),
+        "scheme": "http",
+        "root_path": "",
+        "state": {},
+    }
+    asked, never = iter([{"type": "http.request", "body": body, "more_body": False}]), asyncio.Event()
+    events: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        for part in asked:
+            return part
+        await never.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(part: Any) -> None:
+        chunk = part.get("body", b"")
+        if not chunk.startswith(b"data: "):
+            return
+        events.append(parse(chunk[6:].decode())["result"])
+        if len(events) == 1:
+            await agent.done(await agent.next(Dispatch), '{"free":5}')
+            await settle(60)
+
+    await asyncio.wait_for(open_world.edge.app(scope, receive, send), 20)
+    assert [next(iter(event)) for event in events] == ["task", "artifactUpdate", "statusUpdate"]
+    assert events[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
 def test_a_stream_is_never_silent_until_the_official_kit_gives_up() -> None:
     patience_s = httpx.AsyncClient().timeout.read
     assert patience_s is not None

@@ -76,6 +76,19 @@ async def test_tokens_that_the_server_had_kept_are_told_apart(wire: Wire) -> Non
     assert (reply.input_tokens, reply.cached_tokens, reply.output_tokens) == (100, 64, 20)
 
 
+@pytest.mark.parametrize(("wire", "name"), [(Wire.ANTHROPIC, "claude-opus-4-5"), (Wire.OPENAI, "gpt-5")])
+async def test_tokens_that_the_server_had_kept_cost_what_its_provider_asks_for_them(
+    wire: Wire, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Endpoint, "local", False)
+    costs = []
+    for cached in (0, 64, 100):
+        async with fake_model(dataclasses.replace(GOOD, cached=cached, model=name)) as fake:
+            costs.append((await WiredModel(Endpoint(fake.url, name, wire)).ask("Plan.", ASKED)).micros)
+    none, some, every = costs
+    assert none > some > every > 0
+
+
 async def test_thinking_counts_where_the_server_does_not_count() -> None:
     async with fake_model(Say(text="{}", reasoning="word " * 600, counts=False)) as fake:
         reply = await WiredModel(endpoint(fake)).ask("Plan.", ASKED)

@@ -274,23 +274,25 @@ class A2aRoutes:
         yield event({"task": task})
         status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
-            if await self._stands_still(identity):
+            # Read after each yield, and judged before what it tells: a reader takes its time over a chunk, and what
+            # has changed meanwhile is told before the stream ends.
+            changed.clear()
+            ends = await self._stands_still(identity)
+            present = await self._task(caller, identity)
+            if _shown_parts(present["status"]) != _shown_parts(status):
+                status = present["status"]
+                about = {"taskId": identity, "contextId": present["contextId"]}
+                for artifact in present.get("artifacts", []):
+                    yield event({"artifactUpdate": {**about, "artifact": artifact, "lastChunk": True}})
+                yield event({"statusUpdate": {**about, "status": status}})
+                continue
+            if ends:
                 return
             try:
                 async with asyncio.timeout(KEEPALIVE_S):
                     await changed.wait()
             except TimeoutError:
                 yield b": still here\n\n"
-                continue
-            changed.clear()
-            present = await self._task(caller, identity)
-            if _shown_parts(present["status"]) == _shown_parts(status):
-                continue
-            status = present["status"]
-            about = {"taskId": identity, "contextId": present["contextId"]}
-            for artifact in present.get("artifacts", []):
-                yield event({"artifactUpdate": {**about, "artifact": artifact, "lastChunk": True}})
-            yield event({"statusUpdate": {**about, "status": status}})
 
 
 def _check_version(request: Request) -> None:

@@ -266,13 +266,16 @@ def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
     text = "\n".join(calls or texts)
     thought = sum(len(part.content.encode()) for part in response.parts if isinstance(part, ThinkingPart))
     # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
+    said = response.usage
+    input_tokens = said.input_tokens if said.input_tokens > 0 else _tokens(sent_bytes)
+    cached = min(max(said.cache_read_tokens, 0), input_tokens)
+    # What was read from the provider's cache costs less, and what was written into it more: both are input tokens.
     usage = RequestUsage(
-        input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
-        output_tokens=response.usage.output_tokens
-        if response.usage.output_tokens > 0
-        else _tokens(len(text.encode()) + thought),
+        input_tokens=input_tokens,
+        output_tokens=said.output_tokens if said.output_tokens > 0 else _tokens(len(text.encode()) + thought),
+        cache_read_tokens=cached,
+        cache_write_tokens=min(max(said.cache_write_tokens, 0), input_tokens - cached),
     )
-    cached = max(response.usage.cache_read_tokens, 0)
     response = replace(response, usage=usage)
     return Reply(
         text=text,
