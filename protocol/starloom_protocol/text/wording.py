@@ -93,6 +93,11 @@ def few(words: Sequence[str], most: int) -> str:
     return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def number_words(value: float) -> str:
+    """Return a number with a fraction as people read it: six digits, and from a thousand on every cent of an amount."""
+    return f"{value:,.6g}" if abs(value) < 1000 else f"{round(value, 2):,.15g}"
+
+
 def size_words(count: int) -> str:
     """Return a number of bytes for people."""
     count = max(-_SIZE_MOST, min(count, _SIZE_MOST))

@@ -73,6 +73,9 @@ def test_a_narrow_table_wraps_texts_keeps_numbers_and_names_what_it_leaves_out()
 @pytest.mark.parametrize(
     ("value", "show", "text"),
     [
+        (12345.67, "", "12345.67"),
+        (1234567.89, "", "1234567.89"),
+        (0.1 + 0.2, "", "0.3"),
         (None, "bytes", ""),
         (True, "", "yes"),
         (False, "bytes", "no"),

@@ -68,6 +68,8 @@ def test_the_first_sentence_whose_condition_holds_counts() -> None:
         ({"v": 86_400}, "duration", "24 hours"),
         ({"v": 7 * 86_400}, "duration", "7 days"),
         ({"v": 0.1234567}, "value", "0.123457"),
+        ({"v": 12345.67}, "value", "12,345.67"),
+        ({"v": 1234567.89}, "value", "1,234,567.89"),
         ({"v": "one"}, "value", "'one'"),
         ({"v": "a" * 100}, "value", "'" + "a" * 79 + "…'"),
     ],

@@ -11,7 +11,7 @@ from rich.text import Text
 from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock
-from starloom_protocol.text.wording import escaped, size_words
+from starloom_protocol.text.wording import escaped, number_words, size_words
 
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
@@ -121,7 +121,7 @@ def cell(value: object, show: str) -> str:
                 return clock(int(value) * 1000)
             case "moment_ms" if _FIRST_MOMENT_S * 1000 <= value <= _LAST_DATE_S * 1000:
                 return clock(int(value))
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return number_words(value).replace(",", "") if isinstance(value, float) else str(value)
     if isinstance(value, list):
         return ", ".join(cell(item, show) for item in value)
     if isinstance(value, dict):

@@ -17,7 +17,7 @@ from starloom.core.state.tasks.roles import successor
 from starloom_protocol.records.entities import SentenceSpec
 from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.stream.authors import is_model
-from starloom_protocol.text.wording import PLACEHOLDER, listed, quoted, size_words
+from starloom_protocol.text.wording import PLACEHOLDER, listed, number_words, quoted, size_words
 from starloom_protocol.values import MISSING, holds, parse
 
 _TEXT_CHARS_MOST: Final = 80
@@ -137,7 +137,7 @@ def _with_noun(count: int, noun: str) -> str:
 
 def _plain(fleet: Fleet, value: Any) -> str | None:
     if _is_number(value):
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        return f"{value:,}" if isinstance(value, int) else number_words(value)
     if not isinstance(value, str) or not value:
         return None
     if any(device.name == value for device in fleet.devices.values()):

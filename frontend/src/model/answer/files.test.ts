@@ -49,21 +49,41 @@ describe("how a file is shown", () => {
 });
 
 describe("readCsv", () => {
+  const shown = (source: string, whole = true) => {
+    const table = readCsv(source, whole);
+    return [table?.columns.map(({ title }) => title), ...(table?.rows ?? []).map((row) => Object.values(row))];
+  };
+
   it("reads quotes, commas and line ends inside them", () => {
-    expect(readCsv('\uFEFFname,note\r\n"a, b","says ""hi""\nthere"\r\nc,\r\n', true)).toEqual([
-      { name: "a, b", note: 'says "hi"\nthere' },
-      { name: "c", note: "" },
+    expect(shown('\uFEFFname,note\r\n"a, b","says ""hi""\nthere"\r\nc,\r\n')).toEqual([
+      ["name", "note"],
+      ["a, b", 'says "hi"\nthere'],
+      ["c", ""],
     ]);
   });
 
   it("leaves out the last line of what was cut off", () => {
-    expect(readCsv("a,b\n1,2\n3,4", false)).toEqual([{ a: "1", b: "2" }]);
-    expect(readCsv("a,,\n1,2,3\n", true)).toEqual([{ a: "1", "column 2": "2", "column 3": "3" }]);
+    expect(shown("a,b\n1,2\n3,4", false)).toEqual([
+      ["a", "b"],
+      ["1", "2"],
+    ]);
+    expect(shown("a,,\n1,2,3\n")).toEqual([
+      ["a", "column 2", "column 3"],
+      ["1", "2", "3"],
+    ]);
+    expect(readCsv("a,b\n", true)).toBeNull();
   });
 
-  it("makes no more cells than a page can hold of a head of commas before many rows", () => {
-    const rows = readCsv(`${",".repeat(120_000)}\n${"a\n".repeat(60_000)}`, true);
-    expect([rows.length, Object.keys(rows[0] ?? {}).length]).toEqual([60_000, 20]);
+  it("keeps the columns of the file, also of one name, with numbers for names, and called differs", () => {
+    expect(shown("item,2025,2024,price,price,differs\nbook,1,2,10,8,no\n")).toEqual([
+      ["item", "2025", "2024", "price", "price", "differs"],
+      ["book", "1", "2", "10", "8", "no"],
+    ]);
+  });
+
+  it("makes no more cells than a page can hold of a head of commas before many rows, and says so", () => {
+    const table = readCsv(`${",".repeat(120_000)}\n${"a\n".repeat(60_000)}`, true);
+    expect([table?.rows.length, table?.columns.length, table?.more]).toEqual([60_000, 20, 119_981]);
   });
 });
 

@@ -3,7 +3,7 @@
  * Pure; what a file says about itself is never believed further than how it is shown.
  */
 import { known } from "../words/known.ts";
-import { isRow, type Row } from "./table.ts";
+import { isRow, type TableValue, tableOfLines } from "./table.ts";
 
 export interface FileRef {
   artifact: string;
@@ -101,16 +101,15 @@ function fileOf(value: unknown): FileRef | null {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A table shows half of them; each row has a cell for each, and a head of commas has a hundred thousand. */
+/** Each row has a cell for each, and a head of commas has a hundred thousand. */
 const CSV_COLUMNS_MAX = 20;
 
-/** Rows of a CSV text with a header; quotes as in RFC 4180. `whole` says whether the last line may be cut off. */
-export function readCsv(source: string, whole: boolean): Row[] {
+/** The table of a CSV text with a header; quotes as in RFC 4180. `whole` says whether the last line may be cut off. */
+export function readCsv(source: string, whole: boolean): TableValue | null {
   const lines = records(source);
   if (!whole) lines.pop();
   const [head = [], ...rest] = lines;
-  const names = head.slice(0, CSV_COLUMNS_MAX).map((name, index) => name.trim() || `column ${index + 1}`);
-  return rest.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ""])));
+  return rest.length > 0 ? tableOfLines(head, rest, CSV_COLUMNS_MAX) : null;
 }
 
 function records(source: string): string[][] {

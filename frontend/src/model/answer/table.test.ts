@@ -76,6 +76,23 @@ describe("readTable", () => {
     ]);
   });
 
+  it("tells moments from durations by the field, and by the largest of its numbers", () => {
+    const rows = [
+      { mtime_s: 498_968_100, ran_s: 499_000_000 },
+      { mtime_s: 498_968_100, ran_s: 1_795_629_076 },
+    ];
+    expect(readTable(rows)?.columns.map(({ show }) => show)).toEqual(["date", "date"]);
+    expect(readTable([{ ran_s: 499_000_000 }])?.columns[0]?.show).toBe("duration");
+  });
+
+  it("has a column for what only later rows say, and says how many more columns there are", () => {
+    const rows = [...Array.from({ length: 30 }, (_, at) => ({ name: `${at}`, ok: true })), { name: "z", error: "no" }];
+    expect(readTable(rows)?.columns.map(({ title }) => title)).toEqual(["name", "ok", "error"]);
+    const wide = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`f${at}`, at]));
+    expect([readTable([wide])?.columns.length, readTable([wide])?.more]).toEqual([10, 2]);
+    expect(readTable([{ name: "a", differs: "by a day" }])?.columns.map(({ title }) => title)).toContain("differs");
+  });
+
   it("is null for what is no table", () => {
     for (const value of [null, [], [1], "x", { rows: [{}] }, { columns: [1], rows: [] }])
       expect(readTable(value)).toBeNull();

@@ -19,9 +19,13 @@ export interface TableValue {
   rows: Row[];
   /** Some rows say whether they differ from the usual one. */
   marked: boolean;
+  /** Columns that are there and not among these. */
+  more: number;
 }
 
 const COLUMNS_MAX = 10;
+/** Rows by which the fields and units of a table are told: as many as one sees. */
+const LOOKED_AT = 200;
 /** A tool names those that its person asked for; a device that lies, as many as its result has room for. */
 const DECLARED_COLUMNS_MAX = 200;
 const MARK = "differs";
@@ -32,26 +36,42 @@ const areRows = (value: unknown): value is Row[] => Array.isArray(value) && valu
 
 /** The table in a value: rows, or columns with rows. Null for anything else, and for an empty list. */
 export function readTable(value: unknown): TableValue | null {
-  if (areRows(value)) return value.length > 0 ? tableOf(fieldsOf(value), value) : null;
+  if (areRows(value)) {
+    if (value.length === 0) return null;
+    const columns = fieldsOf(value);
+    return tableOf(columns.slice(0, COLUMNS_MAX), value, columns.length);
+  }
   if (!isRow(value) || !areRows(value.rows) || !areRows(value.columns)) return null;
   const rows = value.rows;
   const columns = value.columns.slice(0, DECLARED_COLUMNS_MAX).map((column) => {
     const field = String(column.field ?? "");
     const hashes = rows.length > 0 && rows.every((row) => isHash(row[field]));
-    const values = rows.slice(0, 20).map((row) => row[field]);
+    const values = rows.slice(0, LOOKED_AT).map((row) => row[field]);
     const show = hashes ? "hash" : String(column.show || unitOf(field, values));
     const title = String(column.title ?? field);
     // A column of a plan that gives it no title has the name of its field there.
     return { field, title: title === field ? titleOf(field) : title, show };
   });
-  return tableOf(columns, rows);
+  return tableOf(columns, rows, value.columns.length);
 }
 
-const tableOf = (columns: Column[], rows: Row[]): TableValue => ({
+const tableOf = (columns: Column[], rows: Row[], all: number): TableValue => ({
   columns,
   rows,
   marked: rows.some((row) => typeof row[MARK] === "boolean"),
+  more: all - columns.length,
 });
+
+/** The table of a file: its columns as they stand there, also where two have one name. Cells are texts. */
+export function tableOfLines(head: readonly string[], lines: readonly string[][], most: number): TableValue {
+  const rows = lines.map((cells) => Object.fromEntries(head.slice(0, most).map((_, at) => [at, cells[at] ?? ""])));
+  const columns = head.slice(0, most).map((name, at) => {
+    const values = rows.slice(0, LOOKED_AT).map((row) => row[at]);
+    const show = values.length > 0 && values.every(isHash) ? "hash" : unitOf("", values);
+    return { field: String(at), title: titleOf(name.trim()) || `column ${at + 1}`, show };
+  });
+  return { columns, rows, marked: false, more: head.length - columns.length };
+}
 
 /** Whether a value is a list of rows that has none, and says nothing beside that. */
 export const withoutRows = (value: unknown): boolean =>
@@ -62,18 +82,19 @@ export const withoutRows = (value: unknown): boolean =>
 export const differs = (row: Row): boolean => row[MARK] === true;
 
 function fieldsOf(rows: Row[]): Column[] {
-  const names = new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)));
-  names.delete(MARK);
+  const looked = rows.slice(0, LOOKED_AT);
+  const names = new Set(looked.flatMap((row) => Object.keys(row)));
+  if (looked.every((row) => row[MARK] === undefined || typeof row[MARK] === "boolean")) names.delete(MARK);
   // An artifact is named by its hash, which is said once.
   if (rows.every((row) => row.artifact === row.sha256)) names.delete("sha256");
   const columns = [...names].map((field) => {
-    const found = rows.slice(0, 20).map((row) => row[field]);
+    const found = looked.map((row) => row[field]);
     return { field, title: titleOf(field), show: found.every(isHash) ? "hash" : unitOf(field, found) };
   });
   // The field that names a row comes first, though the hub sorts fields by their names; a hash tells a person least.
   const naming = namingOf([...names], rows);
   const place = ({ field, show }: Column) => (field === naming ? 0 : show === "hash" ? 2 : 1);
-  return columns.sort((a, b) => place(a) - place(b)).slice(0, COLUMNS_MAX);
+  return columns.sort((a, b) => place(a) - place(b));
 }
 
 /** The fields by which tools name things, the likeliest first. */
@@ -97,8 +118,10 @@ const TITLES: Record<string, string> = { mtime_s: "modified", bytes: "size" };
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 const isMoment = (value: unknown): value is string =>
   typeof value === "string" && MOMENT.test(value) && !Number.isNaN(Date.parse(value));
-/** A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration. */
+/** A number of seconds from here on is a time since 1970 (2001 and later); a smaller one beside none is a duration. */
 const TIME_FROM_S = 1e9;
+/** Fields that hold moments, also those before 2001. */
+const OF_TIME = /(?:^|_)(?:mtime|at|since|until)_m?s$/;
 
 /** The name of a field as people read it: its unit stands with the value. */
 export const titleOf = (field: string): string =>
@@ -117,7 +140,9 @@ function unitOf(field: string, values: readonly unknown[]): string {
   if (!unit) return "";
   const numbers = values.filter((value) => typeof value === "number");
   const inMs = unit === "ms";
-  if (numbers.every((value) => value >= TIME_FROM_S * (inMs ? 1000 : 1))) return inMs ? "date_ms" : "date";
+  const from = TIME_FROM_S * (inMs ? 1000 : 1);
+  if (OF_TIME.test(field) || numbers.length === 0 || numbers.some((value) => value >= from))
+    return inMs ? "date_ms" : "date";
   return inMs ? "duration_ms" : "duration";
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { presentation } from "./presentation.ts";
-import { bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
+import { age, bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
@@ -63,4 +63,10 @@ it("shows a state with a reason that says nothing of it as the state, and no rea
   expect(presentation("succeeded", "busy", { checked: true }).word).toBe("Done, checked");
   expect(presentation("failed", "held").word).toBe("Failed");
   expect(() => presentation("failed", "newer" as "held")).toThrow("older than the hub");
+});
+
+it("dates what is long ago with its year", () => {
+  const now = Date.UTC(2026, 11, 1, 12);
+  const ago = (days: number) => age(now - days * 24 * 3600 * 1000, now);
+  expect([ago(2), ago(367), ago(732)]).toEqual(["29 Nov", "29 Nov 2025", "29 Nov 2024"]);
 });

@@ -171,7 +171,9 @@ export function timeOfDay(ms: number, tenths = false): string {
   return tenths ? `${text}.${Math.floor(at.getMilliseconds() / 100)}` : text;
 }
 
-/** `now`, `4 s ago`, `3 min ago`, else the hour today or the date. */
+const HALF_A_YEAR_S = 180 * 24 * 3600;
+
+/** `now`, `4 s ago`, `3 min ago`, else the hour today or the date; with its year where the day alone could be any. */
 export function age(ms: number, nowMs: number): string {
   const seconds = Math.round((nowMs - ms) / 1000);
   if (seconds < 2) return "now";
@@ -179,7 +181,8 @@ export function age(ms: number, nowMs: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   const at = new Date(ms);
   if (seconds < 20 * 3600) return timeOfDay(ms).slice(0, 5);
-  return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  const year = seconds > HALF_A_YEAR_S ? ({ year: "numeric" } as const) : {};
+  return at.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...year });
 }
 
 /** A day and a time on the reader's clock: `29 Nov 2026, 20:17`. */

@@ -10,7 +10,6 @@ import { lazily } from "../../../app/workspace/lazily.tsx";
 import { usePrinting } from "../../../app/workspace/printing.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { type FileRef, partAt, readCsv, shownAs } from "../../../model/answer/files.ts";
-import { readTable } from "../../../model/answer/table.ts";
 import { parseExact } from "../../../model/words/exact.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { bytes } from "../../../model/words/words.ts";
@@ -154,7 +153,7 @@ function partOf(text: string, pointer: string): unknown {
 
 function Contents({ text, whole, file }: { text: string; whole: boolean; file: FileRef }) {
   const shown = shownAs(file.media);
-  const table = useMemo(() => (shown === "csv" ? readTable(readCsv(text, whole)) : null), [shown, text, whole]);
+  const table = useMemo(() => (shown === "csv" ? readCsv(text, whole) : null), [shown, text, whole]);
   if (table) return <DataTable table={table} />;
   // A JSON that was cut off is no value any more.
   if (shown === "json" && whole) return <ValueView text={text} table />;

@@ -63,6 +63,11 @@ export function DataTable({ table, name }: { table: TableValue; name?: string | 
           ))}
         </tbody>
       </table>
+      {table.more > 0 && (
+        <p className="small dim">
+          The first {columns.length} of {columns.length + table.more} columns.
+        </p>
+      )}
       {rows.length > most && (
         <p className="small dim">
           The first {most} of {rows.length} rows.

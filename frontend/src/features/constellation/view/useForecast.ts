@@ -10,6 +10,8 @@ import type { RunWhatIf } from "../../../model/types.ts";
 const AGAIN_MS = 1_000;
 /** A late task is looked at again after this time; each forecast gives it as long again as it is late. */
 const LATE_MS = 2_000;
+/** A browser runs a later timer at once. */
+const TIMER_MOST_MS = 2_147_483_647;
 
 export function useForecast(id: string, model: StreamModel, wanted: boolean, tasks: boolean): RunWhatIf | null {
   const workspace = useWorkspace();
@@ -42,7 +44,8 @@ export function useForecast(id: string, model: StreamModel, wanted: boolean, tas
         standsMs = next.stands_ms;
         setFound(next);
         const firstMs = Math.min(...(next.now?.tasks ?? []).slice(0, 200).map((task) => task.end_ms));
-        if (Number.isFinite(firstMs)) late = setTimeout(hear, Math.max(LATE_MS, firstMs - next.at_ms + LATE_MS));
+        const dueMs = Math.min(Math.max(LATE_MS, firstMs - next.at_ms + LATE_MS), TIMER_MOST_MS);
+        if (Number.isFinite(firstMs)) late = setTimeout(hear, dueMs);
       } catch {
         // Without an answer there is no number; the next event asks again.
         if (!abort.signal.aborted) setFound(null);
