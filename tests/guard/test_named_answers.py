@@ -94,6 +94,21 @@ def test_t196_nobody_else_marks_or_skips_the_question() -> None:
     assert driver.states() == {"ok": "failed", "do": "skipped"}
 
 
+@pytest.mark.parametrize(("by", "scope", "taken"), [(STARTER, "", False), (NAMED, "", True), (OWNER, "owner", True)])
+def test_t196_nobody_else_skips_what_waits_for_the_answer(by: str, scope: str, taken: bool) -> None:
+    driver = asked("jonas")
+    told = driver.control("skip", "do", by=by, scope=scope)
+    assert (Code.FORBIDDEN in codes(told)) is not taken
+    assert driver.states()["do"] == ("skipped" if taken else "waiting")
+
+
+def test_t196_what_was_answered_is_work_as_any_other() -> None:
+    driver = asked("jonas", around=[task("then", device="away"), edge("do>then")])
+    assert codes(driver.control("skip", "then", by=STARTER)) == [Code.FORBIDDEN]
+    answer(driver, NAMED)
+    assert not driver.control("skip", "then", by=STARTER).faults
+
+
 GOING_ROUND: list[list[EditOperation]] = [
     [asks("ann")],
     [asks()],

@@ -17,7 +17,7 @@ from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
-from starloom.core.rights.authorship import check_answerer, check_control, check_undo_again
+from starloom.core.rights.authorship import check_control, check_ender, check_undo_again
 from starloom.core.rights.consent import is_unapproved
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
@@ -60,6 +60,7 @@ from starloom_protocol.vocabulary import (
     EffectSeen,
     GroupState,
     Reason,
+    Role,
     TaskState,
 )
 
@@ -352,7 +353,7 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 
 
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
-    check_answerer(constellation.specs[task], work.by)
+    check_ender(constellation, task, author=work.by, owner=item.scope == Role.OWNER)
     if record.state is TaskState.FAILED:
         # The work continues without it: what its failure ended is decided again.
         _mark(work, constellation, task, record, replace(item, action="mark", state=str(TaskState.SKIPPED)))
@@ -363,7 +364,7 @@ def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 
 def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
-    check_answerer(constellation.specs[task], work.by)
+    check_ender(constellation, task, author=work.by, owner=item.scope == Role.OWNER)
     state = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(item.state)
     if state is None:
         raise Refusal(
@@ -507,7 +508,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         if group_record is None or group_record.state is not GroupState.WAITING:
             continue
         if item.action == "skip":
-            check_answerer(constellation.specs[name], work.by)
+            check_ender(constellation, name, author=work.by, owner=item.scope == Role.OWNER)
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
         ended = replace(group_record, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)

@@ -287,6 +287,20 @@ def check_answerer(spec: TaskSpec, author: str) -> None:
         raise Refusal(_not_asked_fault(spec, author))
 
 
+def check_ender(constellation: Constellation, task: str, *, author: str, owner: bool) -> None:
+    """Refuse anyone else to end a question of named people, or, unless an owner does it, a task that waits for one.
+
+    Raises:
+        Refusal: `forbidden`, with the names.
+    """
+    check_answerer(constellation.specs[task], author)
+    for name in constellation.asking:
+        question, record = constellation.specs[name], constellation.tasks.get(name)
+        is_open = record is not None and record.state not in FINAL_TASK_STATES
+        if is_open and not (owner or may_answer(question, author)) and task in waiting_for(constellation, name):
+            raise Refusal(_not_asked_fault(question, author, task))
+
+
 def _not_asked_fault(spec: TaskSpec, author: str, waiting: str = "") -> Fault:
     if waiting:
         hint = f"They, or an owner, may change {waiting}: the answer of {listed(spec.ask)} counts for it."

@@ -216,6 +216,9 @@ class Written(Holding):
 def write(context: ToolContext, args: Write) -> Written:
     if args.text is not None:
         return _write_text(context, args)
+    if args.path:
+        reason = f"path goes with text; files go with under, so give under: {args.path} in its place"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     rows: list[WrittenFile] = []
     changed: list[Changed] = []
     added: Added = []

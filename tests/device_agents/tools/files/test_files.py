@@ -190,6 +190,15 @@ def test_text_is_written_whole(device: Device) -> None:
         device.call("fs.write", text="x")
 
 
+def test_files_have_no_path_of_their_own(device: Device) -> None:
+    there = device.write("report.txt", "precious")
+    files = [device.store.take(b"other", name="report.txt")]
+    with pytest.raises(ToolFailed, match="give under: inbox in its place") as refused:
+        device.call("fs.write", files=files, path="inbox", on_clash="replace")
+    assert refused.value.effect is False
+    assert there.read_text(encoding="utf-8") == "precious"
+
+
 def test_verify_counts_what_is_wrong_and_what_is_there_twice(device: Device) -> None:
     device.write("P/one", b"one")
     device.write("P/two", b"two")
