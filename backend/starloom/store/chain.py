@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -159,12 +160,10 @@ def digest_of(commit: Chained) -> bytes:
 
 def digest_with(commit: Chained, inputs: Sequence[bytes]) -> bytes:
     """Return the digest of one commit whose inputs are given by their hashes, as in a copy of the log."""
-    parts = [_HEAD.pack(commit.pos, commit.at_ms, commit.term, commit.incarnation, len(commit.events), len(inputs))]
-    for body in commit.events:
-        parts.append(_LENGTH.pack(len(body)))
-        parts.append(body)
-    parts.extend(inputs)
-    return sha256(b"".join(parts)).digest()
+    bodies = commit.events
+    head = _HEAD.pack(commit.pos, commit.at_ms, commit.term, commit.incarnation, len(bodies), len(inputs))
+    measured = chain.from_iterable(zip(map(_LENGTH.pack, map(len, bodies)), bodies, strict=True))
+    return sha256(b"".join((head, *measured, *inputs))).digest()
 
 
 def link_of(before: bytes, digest: bytes) -> bytes:

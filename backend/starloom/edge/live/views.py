@@ -97,6 +97,9 @@ class StopRules:
 
     def apply(self, event: Event) -> None:
         stream, names = event.stream, self._names
+        # A plan has thousands of records, and nearly none has a rule.
+        if stream not in names and not any(map(_HAS_RULE, filter(None, event.puts.values()))):
+            return
         for key, raw in event.puts.items():
             if key[:_SPEC_END] == _SPEC:
                 if stream in names or (raw is not None and _HAS_RULE(raw)):

@@ -290,9 +290,11 @@ def commit_call(
     for stream, records in commit.entities.items():
         names.append(keys.entities(stream))
         # As text: the MessagePack library of Redis does not support binary strings.
-        puts = {key: raw.decode() for key, raw in records.items() if raw is not None}
-        args.append(_pack([*chain.from_iterable(puts.items())]))
-        args.append(_pack([key for key in records if key not in puts] if len(puts) < len(records) else []))
+        gone = [key for key, raw in records.items() if raw is None] if None in records.values() else []
+        kept = {key: raw for key, raw in records.items() if raw is not None} if gone else records
+        texts = map(bytes.decode, kept.values())  # type: ignore[arg-type]  # those that are None are not among these
+        args.append(_pack([*chain.from_iterable(zip(kept, texts, strict=True))]))
+        args.append(_pack(gone))
     return names, args
 
 
