@@ -183,4 +183,22 @@ PEOPLE_BUGS = [
         "        schedules.end_restored(work, item.ended.schedules, i.ENDED)\n",
         "",
     ),
+    _bug(
+        "a kept result counts for another call under its name",
+        f"{_CORE}run/unknown_attempts.py",
+        "    elif not (is_same := item.call == digest_of(constellation, order)):\n",
+        "    elif not (is_same := bool(item.call)):\n",
+    ),
+    _bug(
+        "the digest of a call leaves out its arguments",
+        "protocol/starloom_protocol/wire/frames.py",
+        "    return _hash(canonical([tool, args, read]))\n",
+        "    return _hash(canonical([tool, bool(args), read]))\n",
+    ),
+    _bug(
+        "the kept result of the same call does not count",
+        f"{_CORE}run/unknown_attempts.py",
+        "    elif not (is_same := item.call == digest_of(constellation, order)):\n",
+        "    elif not (is_same := item.call == order.tool):\n",
+    ),
 ]

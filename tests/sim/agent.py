@@ -122,7 +122,7 @@ class SimAgent:
         self._do(core.Proved(self._now()))
         self.outbox.connected(received)
         if begun := self.ledger.begun_lately():
-            push(LedgerReport(entries=[LedgerEntry(at=at, state=BEGUN) for at in begun]))
+            push(self._begun_report(begun))
         self._schedule_turn()
 
     def disconnected(self) -> None:
@@ -165,6 +165,10 @@ class SimAgent:
         known = None if key in self.state.fences else self.ledger.fences_of(key)
         if known is not None:
             core.step(self.state, core.Recalled(key, *known))
+
+    def _begun_report(self, attempts: list[LeaseRef]) -> LedgerReport:
+        calls = [self.ledger.calls.get(at, "") for at in attempts]
+        return LedgerReport(calls=calls, entries=[LedgerEntry(at=at, state=BEGUN) for at in attempts])
 
     def _known(self, at: LeaseRef) -> str:
         held = self.state.held.get(at)
@@ -232,8 +236,9 @@ class SimAgent:
 
     def _say_begun(self, action: core.SayBegun) -> None:
         self._world.remembered += 1
+        self.ledger.flush()
         if self.push is not None:
-            self.push(LedgerReport(entries=[LedgerEntry(at=action.begun, state=BEGUN)]))
+            self.push(self._begun_report([action.begun]))
         if action.at not in self.ledger.attempts:
             self._report_end(
                 action.at, durable=True, outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, effect=EffectSeen.MAYBE
@@ -249,6 +254,13 @@ class SimAgent:
                 self._act(following)
 
     def _answer(self, action: core.AnswerFromLedger) -> None:
+        if action.other is not None:
+            if not self.ledger.flush():
+                return
+            if self.ledger.calls.get(action.at, "") not in ("", action.call):
+                end = action.other
+                self._report_end(action.at, durable=False, outcome=end.outcome, code=end.code, effect=end.effect)
+                return
         pending = self.outbox.end_of(action.at)
         if pending is not None:
             self.outbox.send_again(pending.report)
@@ -282,7 +294,8 @@ class SimAgent:
                 self._act(following)
             return
         if durable:
-            self.ledger.started(dispatch.at, once=dispatch.repeatability not in REPEATABLE)
+            once = dispatch.repeatability not in REPEATABLE
+            self.ledger.started(dispatch.at, once=once, call=core.digest_of(dispatch))
         self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
         self._to_spawn.append(dispatch.at)
 

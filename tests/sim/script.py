@@ -87,6 +87,7 @@ PEOPLE_ACTS = {
     "code": 2,
     "words": 2,
     "sign_in": 4,
+    "name": 8,
 }
 OWNER_ACTS = {"secret": 5, "unset": 3, "role": 7, "token": 4, "untoken": 5, "stop_all": 3, "reply": 3, "clock": 2}
 PERSONS = {

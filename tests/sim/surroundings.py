@@ -205,8 +205,12 @@ class Surroundings(ABC):
             case Receipt():
                 post(i.ReceiptReported(id=self.ident(), by=by, device=device, frame=frame))
             case LedgerReport():
-                for entry in frame.entries:
-                    post(i.LedgerReported(id=self.ident(), by=by, device=device, at=entry.at, state=entry.state))
+                for entry, call in zip(frame.entries, frame.calls or [""] * len(frame.entries), strict=True):
+                    post(
+                        i.LedgerReported(
+                            id=self.ident(), by=by, device=device, at=entry.at, call=call, state=entry.state
+                        )
+                    )
 
     def heal(self) -> None:
         """From now on nothing is broken; what is under way goes on as it is."""

@@ -42,6 +42,7 @@ def test_people_do_what_the_rules_are_about(played: list[Outcome]) -> None:
     for kind in MUST_COME:
         assert kinds[kind] >= 3, f"{kind} came {kinds[kind]} times"
     words = [words for outcome in played for _at_s, words in outcome.told]
+    assert kinds["history_older"] >= 3
     assert sum("the history goes back from commit" in told for told in words) >= PEOPLE // 3
 
 

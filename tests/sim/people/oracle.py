@@ -16,6 +16,7 @@ from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.vocabulary import ROLE_RANK, PrincipalKind, Repeatability, Role
 from starloom_protocol.wire.frames import LeaseRef
 from tests.sim.agent import World
+from tests.sim.people.call_rules import CallRules
 from tests.sim.people.course import Course, Rules, decoded, follow
 from tests.sim.people.rights_rules import RightsRules, SecretRules, UndoRules, restored
 from tests.sim.people.schedule_rules import ScheduleRules, StopRules
@@ -37,7 +38,8 @@ _NOT_OF_ASSISTANTS: Final[tuple[type, ...]] = (*_LEAST, i.StopAllRequested, i.To
 def judge(history: MemoryHistory, world: World, heeded: Heeded) -> Iterator[str]:
     """Yield every violation, in words."""
     stops, secrets = StopRules(), SecretRules(heeded.values, heeded.restores)
-    rules: list[Rules] = [ScheduleRules(), stops, RightsRules(), secrets, UndoRules()]
+    calls = CallRules(world, heeded.restores)
+    rules: list[Rules] = [ScheduleRules(), stops, RightsRules(), secrets, UndoRules(), calls]
     yield from follow(history, heeded.restores, rules, restored)
     yield from _secrets_given(world, secrets)
     yield from _ciphertexts(history, heeded)

@@ -15,7 +15,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Enrollment, SignIn
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.authors import author_of
-from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, Role, ScheduleState
+from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Overlap, Role, ScheduleState
 from tests.sim.client import Client, Told
 from tests.sim.people import plans
 from tests.sim.people.door import Door
@@ -62,16 +62,23 @@ class Person(Client):
             "code": self._code,
             "sign_in": self._sign_in,
             "words": self._words,
+            "name": self._name,
         }
         own = acts.get(self._act.kind)
         await (own() if own is not None else super().do())
 
     def _planned(self) -> LoweredPlan:
-        return plans.make(self._chance, [device[2:] for device in self._site.agents])
+        return plans.make(self._chance, self._devices())
+
+    def _devices(self) -> list[str]:
+        return [device[2:] for device in self._site.agents]
 
     async def submit(self) -> None:
         """Submit under an idempotency key until told; a plan may be refused for the rights of who sends it."""
-        made, key = self._planned(), self._token()
+        await self._submit(self._planned())
+
+    async def _submit(self, made: LoweredPlan) -> None:
+        key = self._token()
         for attempt in range(8):
             reply = await self._door.ask(
                 i.RequestReceived(
@@ -317,6 +324,37 @@ class Person(Client):
         await asyncio.sleep(self._chance.choice([0.5, 20.0]))
         if self._chance.random() < 0.5:
             await self._door.ask(i.DraftClosed(id=self._site.ident(), by="", constellation=found.name))
+
+    async def _name(self) -> None:
+        """Begin something long, give names to further calls of it, and those that a restore has lost to others."""
+        live = set(self._told.accepted)
+        await self._submit(plans.long())
+        names = [name for name in self._told.accepted if name not in live and name.startswith(f"c-{self._token()}-")]
+        for _ in range(10 if names else 0):
+            await asyncio.sleep(self._chance.choice([0.5, 4.0, 15.0, 25.0]))
+            await self._resume_restored()
+            engine = self._site.engine
+            there = engine.shard.constellations.get(names[0]) if engine is not None else None
+            name = next((one for one in plans.NAMES if there is not None and one not in there.specs), "")
+            operation = plans.named(self._chance, name, self._devices())
+            if there is not None and name:
+                await self._door.ask(
+                    i.EditProposed(
+                        id=self._site.ident(),
+                        by="",
+                        base_version=there.head.version,
+                        constellation=there.name,
+                        operations=[operation],
+                        reason=self._token(),
+                    )
+                )
+
+    async def _resume_restored(self) -> None:
+        """Let go on what a restore has paused."""
+        engine = self._site.engine
+        held = list(engine.shard.constellations.values()) if engine is not None else []
+        for name in [one.name for one in held if one.head.state is ConstellationState.PAUSED]:
+            await self._do(name, "resume", None)
 
     def _some_live(self) -> Any:
         engine = self._site.engine
