@@ -262,4 +262,10 @@ PEOPLE_THREATS = (
         part="an agent of before that notes none: its kept result counts for a task, and waits for a person for a step"
         " of a goal",
     ),
+    Threat(
+        "T324",
+        "a device asks to join with two codes and joins by one: the other request, approved later, lets its key in"
+        " again after the device was revoked, or ends what people decided about it",
+        "all requests of a key end when it joins, and none is approved of a key that the fleet knows",
+    ),
 )
