@@ -268,4 +268,11 @@ PEOPLE_THREATS = (
         " again after the device was revoked, or ends what people decided about it",
         "all requests of a key end when it joins, and none is approved of a key that the fleet knows",
     ),
+    Threat(
+        "T325",
+        "the recipe of a schedule was mended, or removed, after a backup was made, and once the backup is restored the"
+        " schedule runs it as it was before, as approved then",
+        "a restore compares the recipes that the firings of a schedule read: where they differ, the schedule is paused",
+        ("tests/core/people/test_restored_rights.py::test_t325_",),
+    ),
 )

@@ -12,9 +12,11 @@ from starloom_protocol.vocabulary import Code, Profile
 from tests.builders import Driver
 
 
-def asked(driver: Driver, code: str, **fields: bool) -> None:
+def asked(driver: Driver, code: str, *, preapproved: bool = False) -> None:
     """Make a code, and let the device ask with it."""
-    enrollment = Enrollment(id=code, code_hash=code, created_ms=0, expires_ms=9_000_000, owner="ann", **fields)
+    enrollment = Enrollment(
+        id=code, code_hash=code, created_ms=0, expires_ms=9_000_000, owner="ann", preapproved=preapproved
+    )
     driver.do(i.EnrollmentOpened(by="person:ann", enrollment=enrollment, id=driver.ident()))
     request = i.EnrollmentAsked(
         by="device:d-x",
