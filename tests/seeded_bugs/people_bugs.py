@@ -201,4 +201,34 @@ PEOPLE_BUGS = [
         "    elif not (is_same := item.call == digest_of(constellation, order)):\n",
         "    elif not (is_same := item.call == order.tool):\n",
     ),
+    _bug(
+        "a key that was in the fleet joins again",
+        f"{_CORE}fleet/pairing.py",
+        "    existing = work.shard.fleet.devices.get(device)\n",
+        "    existing = work.shard.fleet.devices.get(device[:0])\n",
+    ),
+    _bug(
+        "a restore gives a revoked device back",
+        f"{_CORE}fleet/restored_fleet.py",
+        "        if device is not None and not device.revoked:\n",
+        "        if device is not None and device.revoked:\n",
+    ),
+    _bug(
+        "a restore gives all work to a reserved device",
+        f"{_CORE}fleet/restored_fleet.py",
+        "    for name in ended.reserved:\n",
+        "    for name in ended.reserved[:0]:\n",
+    ),
+    _bug(
+        "a person answers on the hub for a device that is answered there",
+        f"{_CORE}fleet/owner_questions.py",
+        "    if asks.answers != HUB:\n",
+        "    if not asks.answers:\n",
+    ),
+    _bug(
+        "a device loses its reservation with a new name",
+        f"{_CORE}fleet/devices.py",
+        "    renamed = replace(device, name=item.value, former_names=",
+        "    renamed = replace(device, reserved=False, name=item.value, former_names=",
+    ),
 ]

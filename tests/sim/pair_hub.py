@@ -299,8 +299,6 @@ class Hub:
         """Take a frame of a connection that ends here, or pass it on; runs in this process."""
         if line.hops and line.hops[-1] is not self:
             line.hops[-1].process.call(line.hops[-1].heard, line, frame)
-        elif isinstance(frame, str):
-            self.seat.post(self.site.offer_of(line.device, line.session))
         else:
             self.site.take(self.seat, line, frame)
 

@@ -131,7 +131,7 @@ async def _schedule(script: Script) -> Outcome:
             if isinstance(site, MindSite | MindPairSite):
                 violations += judge_minds(site.history, site.world, site.workers.said)
             if isinstance(site, PeopleSite):
-                violations += judge_people(site.history, site.world, site.heeded)
+                violations += judge_people(site.history, site.world, site.heeded, site.owners)
         streams = site.history.streams
         events = sum(len(raws) for raws in streams.values())
         changed = changed_hubs(site.history) if script.minds else 0

@@ -84,12 +84,25 @@ PEOPLE_ACTS = {
     "stop_all": 2,
     "unstanding": 2,
     "draft": 4,
-    "code": 2,
+    "code": 9,
+    "decide": 3,
+    "device": 5,
     "words": 2,
     "sign_in": 4,
     "name": 8,
 }
-OWNER_ACTS = {"secret": 5, "unset": 3, "role": 7, "token": 4, "untoken": 5, "stop_all": 3, "reply": 3, "clock": 2}
+OWNER_ACTS = {
+    "device": 3,
+    "decide": 1,
+    "secret": 5,
+    "unset": 3,
+    "role": 7,
+    "token": 4,
+    "untoken": 5,
+    "stop_all": 3,
+    "reply": 3,
+    "clock": 2,
+}
 PERSONS = {
     "ann": (6, 14, OWNER_ACTS),
     "p0": (8, 20, PEOPLE_ACTS),

@@ -43,6 +43,8 @@ _DOORS: dict[type, tuple[str, str]] = {
     i.TokenRevoked: ("DELETE", V1 + "/tokens/{token}"),
     i.StopAllRequested: ("POST", V1 + "/stop-all"),
     i.EnrollmentOpened: ("POST", V1 + "/enrollments"),
+    i.EnrollmentDecided: ("POST", V1 + "/enrollments/{enrollment}/approve"),
+    i.OwnerAskAnswered: ("POST", V1 + "/asks/{ask}/approve"),
     i.DeviceControlled: ("POST", V1 + "/devices/{device}/{action}"),
 }
 

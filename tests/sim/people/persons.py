@@ -6,6 +6,8 @@ import asyncio
 import random
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from starloom.core.clock.schedules import work_digest
 from starloom.core.people.approvals.need import seen_hash
 from starloom.core.state import inputs as i
@@ -63,6 +65,8 @@ class Person(Client):
             "sign_in": self._sign_in,
             "words": self._words,
             "name": self._name,
+            "device": self._device,
+            "decide": self._decide,
         }
         own = acts.get(self._act.kind)
         await (own() if own is not None else super().do())
@@ -71,7 +75,7 @@ class Person(Client):
         return plans.make(self._chance, self._devices())
 
     def _devices(self) -> list[str]:
-        return [device[2:] for device in self._site.agents]
+        return [device[2:] for device in self._site.named]
 
     async def submit(self) -> None:
         """Submit under an idempotency key until told; a plan may be refused for the rights of who sends it."""
@@ -267,19 +271,63 @@ class Person(Client):
             await self._door.ask(i.TokenRevoked(id=self._site.ident(), by="", token=self._chance.choice(mine)))
 
     async def _code(self) -> None:
-        """Open a code by which devices join."""
+        """Open a code, by which a new machine asks to join; it may ask by another open one as well."""
         caller = self._caller()
-        if caller is not None:
-            name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
-            code = Enrollment(
-                code_hash=name,
-                created_ms=0,
-                expires_ms=until_ms,
-                id=name,
-                owner=caller.principal,
-                token=_binding(caller) or "",
-            )
-            await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
+        if caller is None:
+            return
+        name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
+        code = Enrollment(
+            code_hash=name,
+            created_ms=0,
+            expires_ms=until_ms,
+            id=name,
+            owner=caller.principal,
+            preapproved=self._chance.random() < 0.5,
+            token=_binding(caller) or "",
+        )
+        reply = await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
+        if reply is None or reply.faults or self._chance.random() < 0.3:
+            return
+        device, engine = self._site.new_machine(), self._site.engine
+        codes = [one for one in engine.shard.fleet.enrollments.values() if one.state == "open"] if engine else []
+        for one in dict.fromkeys([name, *[self._chance.choice(codes).id for _ in codes[:1]]]):
+            await asyncio.sleep(self._chance.choice([0.0, 5.0]))
+            await self._site.ask_to_join(device, one)
+        self._site.boot_agent(device)
+        for _ in range(2):
+            await asyncio.sleep(self._chance.choice([0.0, 5.0, 20.0]))
+            await self._decide()
+            await asyncio.sleep(self._chance.choice([5.0, 20.0, 60.0]))
+            await self._device(device)
+
+    async def _decide(self) -> None:
+        """Let devices in that ask to join, or not."""
+        engine = self._site.engine
+        found = list(engine.shard.fleet.enrollments.values()) if engine is not None else []
+        for code in [one.id for one in found if one.state == "asking"]:
+            allow = self._chance.random() < 0.8
+            await self._door.ask(i.EnrollmentDecided(id=self._site.ident(), by="", allow=allow, enrollment=code))
+
+    async def _device(self, name: str = "") -> None:
+        """Control a device: most often one that came later, which no plan names."""
+        engine, site = self._site.engine, self._site
+        there = list(engine.shard.fleet.devices.values()) if engine is not None else []
+        later = [one for one in there if one.id not in site.named]
+        if not there:
+            return
+        some = later if later and self._chance.random() < 0.7 else there
+        device = self._chance.choice([one for one in later if one.id == name] or some)
+        action = self._chance.choice(["reserve", "share", "seen", "label", "rename", "reserve"])
+        if device in later and self._chance.random() < 0.6:
+            action = self._chance.choice(["revoke", "revoke", "forget", "leave"])
+        values = {"label": '["kitchen"]', "rename": f"{device.name}-{self._chance.randint(1, 3)}"}
+        item = i.DeviceControlled(
+            id=site.ident(), by="", action=action, device=device.id, reason="asked", value=values.get(action, "")
+        )
+        if action == "leave":
+            await site.ask(replace(item, by=f"device:{device.id}", scope="device"))
+        else:
+            await self._door.ask(item)
 
     async def _words(self) -> None:
         """Ask in words: nobody plans here, so the request waits until it is cancelled."""
@@ -376,6 +424,23 @@ class Person(Client):
                     id=self._site.ident(), by="", anyway=True, constellation=name, question=key, value=value
                 )
                 await self._door.ask(answer)
+        await self._answer_devices(share)
+
+    async def _answer_devices(self, share: float) -> None:
+        """Answer what devices ask their owners."""
+        engine = self._site.engine
+        asked = list(engine.shard.fleet.asks.items()) if engine is not None else []
+        for device, ask in [(device, ask) for device, asks in asked for ask in asks.open if not ask.answer]:
+            if self._chance.random() < share:
+                item = i.OwnerAskAnswered(
+                    id=self._site.ident(),
+                    by="",
+                    action=ask.action,
+                    allow=self._chance.random() < 0.8,
+                    ask=ask.id,
+                    device=device,
+                )
+                await self._door.ask(item)
 
     async def finish(self) -> None:
         """What the steward does after the chaos, so that everything comes to its end."""
@@ -395,6 +460,8 @@ class Steward(Person):
             return
         await Client.finish(self)
         await self._reply(0.7)
+        for device in [one for one in engine.shard.fleet.devices.values() if one.reserved and not one.revoked]:
+            await self._of_device(device.id, "share", -1)
         late = asyncio.get_running_loop().time() > LASTS_S
         for schedule in self._schedules():
             if late and schedule.state is ScheduleState.ACTIVE:

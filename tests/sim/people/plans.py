@@ -14,14 +14,15 @@ from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval
 from tests.builders import plan, task
+from tests.sim.people.owners import ASKED
 from tests.sim.people.site import ASKS
 
 SECRETS = ("one", "two")
 NAMES = tuple(f"n{number}" for number in range(10))
 """Names that people give to further calls, in this order; after a restore those that were lost come again."""
-TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name)
+TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name, ASKED.name)
 
-LATER_TOOLS = ("t.idem", "t.never", "t.never", ASKS.name)
+LATER_TOOLS = ("t.idem", "t.never", "t.never", ASKS.name, ASKED.name)
 """What may not be repeated comes late, so that a history is put back to before it."""
 
 

@@ -159,16 +159,22 @@ def restored(now: Course, backup: Course, restore: PutBack) -> Iterator[str]:
         is_new = holder.role is not backup.principals()[holder.id].role
         if was is not None and not is_new and ROLE_RANK[holder.role] > ROLE_RANK[was.role]:
             yield f"{given_back} the role {holder.role} to {holder.name}, who was {was.role}"
+    for name, device in now.of_kind(FLEET, "device").items():
+        left = until.fleet.devices.get(name)
+        if name in backup.of_kind(FLEET, "device") and not device.revoked and (left is None or left.revoked):
+            yield f"{given_back} {name} to the fleet"
+        elif left is not None and left.reserved and not device.reserved:
+            yield f"{given_back} all work to {name}, which is reserved"
     for name in backup.of_kind(FLEET, "standing").keys() & now.of_kind(FLEET, "standing").keys():
         if name not in until.fleet.standing:
             yield f"{given_back} the permission {name}"
     for name, secret in now.secrets().items():
-        then, left = backup.secrets().get(name), until.access.secrets.get(name)
+        then, last = backup.secrets().get(name), until.access.secrets.get(name)
         if then is None or then.cipher != secret.cipher:
             continue
-        if left is None:
+        if last is None:
             yield f"{given_back} the secret {name}"
-        elif _wider(secret.devices, left.devices) or _wider(secret.tools, left.tools):
+        elif _wider(secret.devices, last.devices) or _wider(secret.tools, last.tools):
             yield f"{given_back} the secret {name} to receivers that it was kept from"
     for name, schedule in now.schedules().items():
         later = until.fleet.schedules.get(name)

@@ -24,12 +24,14 @@ from starloom.edge.access.vault import Sealer, Vault
 from starloom.engine.loop import Engine
 from starloom.store.port import Unavailable
 from starloom.store.sql.history import LIVES_APART
-from starloom_protocol.records.entities import Principal, Token, ToolOffer, decode_entity, encode_entity
+from starloom_protocol.records.entities import Offer, Principal, Token, ToolOffer, decode_entity, encode_entity
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
-from starloom_protocol.vocabulary import Effect, PrincipalKind, Repeatability, Role
+from starloom_protocol.vocabulary import Effect, PrincipalKind, Profile, Repeatability, Role
+from tests.sim.agent import SimAgent
 from tests.sim.client import Told
 from tests.sim.hub import Nothing, Site
+from tests.sim.people.owners import ASKED, DeviceOwner
 from tests.sim.restored import put_back
 from tests.sim.slow_store import SlowStore
 from tests.sim.surroundings import TOOLS
@@ -122,13 +124,17 @@ class PeopleSite(Site):
 
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         super().__init__(chance, devices)
-        self.tools = [*TOOLS, ASKS]
+        self.tools = [*TOOLS, ASKS, ASKED]
         self.jobs = NobodyPlans()
         self.heeded = Heeded()
         self.told_of = Told()
         self.wallets: dict[str, list[str]] = {}
         self.made = 0
         self.vault = SeenVault(Sealer([KEY]), MemoryCiphertexts(self.history), self.clock.now_ms, self.heeded.values)
+        self.owners: dict[str, DeviceOwner] = {}
+        self.named = list(self.agents)
+        for device in self.named:
+            self._own(device)
         self._mark: i.HistoryRestored | None = None
         self._ended: list[Engine] = []
 
@@ -167,6 +173,45 @@ class PeopleSite(Site):
         if self.view is None:
             return None
         return self.view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
+
+    # Devices.
+
+    def _own(self, device: str) -> None:
+        self.owners[device] = self.agents[device].owner = DeviceOwner(
+            device, random.Random(self.chance.getrandbits(32))
+        )
+
+    def _offer(self, device: str) -> Offer:
+        return replace(super()._offer(device), digest=f"x{self.owners[device].answered}")
+
+    def new_machine(self) -> str:
+        """Return a device that has joined nowhere yet, with a key of its own."""
+        device = f"d-new{len(self.agents)}"
+        chance = random.Random(self.chance.getrandbits(32))
+        self.agents[device] = SimAgent(device, 1, chance, self.world)
+        self._own(device)
+        return device
+
+    async def ask_to_join(self, device: str, code: str) -> None:
+        asked = i.EnrollmentAsked(
+            id=self.ident(),
+            by=f"device:{device}",
+            device=device,
+            enrollment=code,
+            key=device,
+            name="new",
+            os="linux",
+            profile=Profile.WORK,
+            scope="device",
+            words="",
+        )
+        await self.ask(asked)
+
+    def left(self) -> list[str]:
+        """A device that the hub has revoked keeps what it has to say."""
+        assert self.engine is not None
+        revoked = [one.id for one in self.engine.shard.fleet.devices.values() if one.revoked]
+        return [words for words in super().left() if not any(f" of {device} " in words for device in revoked)]
 
     # People.
 
