@@ -231,4 +231,34 @@ PEOPLE_BUGS = [
         "    renamed = replace(device, name=item.value, former_names=",
         "    renamed = replace(device, reserved=False, name=item.value, former_names=",
     ),
+    _bug(
+        "what the owner of a device allowed while it was away waits on",
+        f"{_CORE}run/recovery.py",
+        "    elif code in _WAITS_FOR_OWNER and _connected_since(case):\n",
+        "    elif code in _WAITS_FOR_OWNER and not case.attempt.leased_ms:\n",
+    ),
+    _bug(
+        "a restore lets a schedule run a recipe that was changed since",
+        f"{_CORE}rights/restored_rights.py",
+        "if plan is None and schedule.recipe in (None, one.name)]\n",
+        "if plan is None and not schedule.recipe]\n",
+    ),
+    _bug(
+        "anybody replaces the recipe of others",
+        f"{_CORE}people/recipes/saving.py",
+        "    if approves or owner == who(by):\n",
+        "    if by:\n",
+    ),
+    _bug(
+        "a changed recipe runs by the consent to the one before",
+        f"{_CORE}people/approvals/questions.py",
+        "    return beyond(schedule.consent, consent, fleet)\n",
+        "    return beyond(schedule.consent, replace(consent, hash=schedule.consent.hash), fleet)\n",
+    ),
+    _bug(
+        "a secret goes to any recipe",
+        f"{_CORE}state/task_needs.py",
+        "        if secret.recipes and needs.recipe not in secret.recipes:\n            asking",
+        "        if secret.recipes and not name:\n            asking",
+    ),
 ]

@@ -35,6 +35,8 @@ _DOORS: dict[type, tuple[str, str]] = {
     i.StandingRevoked: ("DELETE", V1 + "/standing-approvals/{standing}"),
     i.ScheduleSaved: ("POST", V1 + "/schedules"),
     i.ScheduleControlled: ("POST", V1 + "/schedules/{schedule}/{action}"),
+    i.RecipeSaved: ("POST", V1 + "/recipes"),
+    i.RecipeRemoved: ("DELETE", V1 + "/recipes/{name}"),
     i.SecretSet: ("PUT", V1 + "/secrets/{name}"),
     i.SecretRemoved: ("DELETE", V1 + "/secrets/{name}"),
     i.RoleGiven: ("PATCH", V1 + "/people/{name}"),

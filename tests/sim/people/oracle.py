@@ -21,6 +21,7 @@ from tests.sim.people.call_rules import CallRules
 from tests.sim.people.course import Course, Rules, decoded, follow
 from tests.sim.people.fleet_rules import FleetRules
 from tests.sim.people.owners import DeviceOwner
+from tests.sim.people.recipe_rules import RecipeRules
 from tests.sim.people.rights_rules import RightsRules, SecretRules, UndoRules, restored
 from tests.sim.people.schedule_rules import ScheduleRules, StopRules
 from tests.sim.people.site import KEY, ROLES, Heard, Heeded, PutBack
@@ -43,7 +44,16 @@ def judge(history: MemoryHistory, world: World, heeded: Heeded, owners: dict[str
     """Yield every violation, in words."""
     stops, fleet, secrets = StopRules(), FleetRules(), SecretRules(heeded.values, heeded.restores)
     calls = CallRules(world, heeded.restores)
-    rules: list[Rules] = [ScheduleRules(), stops, RightsRules(), secrets, UndoRules(), calls, fleet]
+    rules: list[Rules] = [
+        ScheduleRules(),
+        stops,
+        RightsRules(),
+        secrets,
+        UndoRules(),
+        calls,
+        fleet,
+        RecipeRules(heeded.heard),
+    ]
     yield from follow(history, heeded.restores, rules, restored)
     yield from fleet.given(owners, heeded.restores)
     yield from _secrets_given(world, secrets)

@@ -1,7 +1,7 @@
-"""The owner of a device, who is asked before each call of one tool: questions and answers as its files have them.
+"""Calls that wait for a person: at the hub, or at a device, whose owner is asked before each call of one tool.
 
-It does what `starloom_agent.policy.approvals` does: an answer counts for one question, is used up by one call, and is
-taken from the hub only where the owner has said so. All of it survives the agent's process.
+The questions of a device are kept as `starloom_agent.policy.approvals` does: an answer counts for one question, is
+used up by one call, and is taken from the hub only where the owner has said so. All of it survives the agent's process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wire.frames import AsksFrame, Dispatch, OwnerAnswer
 
+ASKS = ToolOffer(name="t.reach", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE])
+"""A tool whose calls a person allows."""
 ASKED = ToolOffer(name="t.asked", repeatability=Repeatability.NEVER, effects=[Effect.WRITE])
 """A tool whose calls the owner of each device allows."""
 ANSWER_WITHIN_S = 24 * 3600

@@ -19,7 +19,7 @@ from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.authors import author_of
 from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Overlap, Role, ScheduleState
 from tests.sim.client import Client, Told
-from tests.sim.people import plans
+from tests.sim.people import plans, recipes
 from tests.sim.people.door import Door
 from tests.sim.people.site import ROLES, STEWARD, PeopleSite
 from tests.sim.script import PEOPLE_S, Act
@@ -67,6 +67,9 @@ class Person(Client):
             "name": self._name,
             "device": self._device,
             "decide": self._decide,
+            "recipe": self._recipe,
+            "unrecipe": self._unrecipe,
+            "run": self._run,
         }
         own = acts.get(self._act.kind)
         await (own() if own is not None else super().do())
@@ -137,14 +140,18 @@ class Person(Client):
         caller = self._caller()
         if caller is None:
             return
-        chosen = self._chosen(caller, key)
+        chosen, engine = self._chosen(caller, key), self._site.engine
+        recipe = self._chance.choice([None, *recipes.NAMES])
+        version = recipes.newest(engine.shard, recipe) if engine is not None and recipe is not None else None
+        if version is not None:
+            chosen, made = replace(chosen, recipe=recipe), recipes.plan_of(version)
         for _ in range(8):
             reply = await self._door.ask(
                 i.ScheduleSaved(
                     id=self._site.ident(),
                     by="",
                     idempotency=(key, key),
-                    keep_plan=True,
+                    keep_plan=version is None,
                     plan=made,
                     plan_hash=self._hash(made, caller.by),
                     schedule=chosen,
@@ -160,6 +167,8 @@ class Person(Client):
         if not there or caller is None or engine is None:
             return
         old = self._chance.choice(there)
+        if old.recipe is not None:
+            return
         new = self._chosen(caller, old.name)
         fields = self._chance.choice([["overlap", "catch_up"], ["cron"], ["deadline_s", "notify"], ["overlap"]])
         plan = engine.shard.fleet.scheduled_plans.get(old.id)
@@ -198,6 +207,26 @@ class Person(Client):
             )
         )
 
+    # Recipes.
+
+    async def _recipe(self) -> None:
+        """Keep a recipe, or its next version; often one of one's own that the clock of somebody runs."""
+        engine, name, made = self._site.engine, self._chance.choice(recipes.NAMES), self._planned()
+        if engine is not None:
+            before = recipes.newest(engine.shard, name)
+            base = before.number if before is not None else 0
+            await self._door.ask(recipes.saving(self._site.ident(), name, made, base))
+
+    async def _unrecipe(self) -> None:
+        name, anyway = self._chance.choice(recipes.NAMES), self._chance.random() < 0.7
+        await self._door.ask(i.RecipeRemoved(id=self._site.ident(), by="", anyway=anyway, name=name))
+
+    async def _run(self) -> None:
+        """Ask for what a recipe does."""
+        key, name = self._token(), self._chance.choice(recipes.NAMES)
+        item = i.RequestReceived(id=self._site.ident(), by="", constellation=f"r-{key}", recipe=name)
+        await self._door.ask(item)
+
     # Rights and secrets.
 
     async def _secret(self) -> None:
@@ -205,6 +234,7 @@ class Person(Client):
         body = NewValue(
             value=f"{name} of {self._token()}",
             devices=chance.choice([None, [], [chance.choice(list(self._site.agents))]]),
+            recipes=chance.choice([None, [], [], [chance.choice(recipes.NAMES)]]),
             tools=chance.choice([None, [], [], ["t.pure", "t.idem"]]),
         )
         await self._door.set_secret(name, body)
@@ -471,8 +501,8 @@ class Steward(Person):
         access = engine.shard.access
         for name in plans.SECRETS if late and engine.shard.demands else ():
             record = access.secrets.get(name)
-            if record is None or record.devices or record.tools:
-                body = NewValue(value=f"{name} of {self._site.ident()}", devices=[], tools=[])
+            if record is None or record.devices or record.tools or record.recipes:
+                body = NewValue(value=f"{name} of {self._site.ident()}", devices=[], recipes=[], tools=[])
                 await self._door.set_secret(name, body)
 
 

@@ -14,8 +14,7 @@ from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval
 from tests.builders import plan, task
-from tests.sim.people.owners import ASKED
-from tests.sim.people.site import ASKS
+from tests.sim.people.owners import ASKED, ASKS
 
 SECRETS = ("one", "two")
 NAMES = tuple(f"n{number}" for number in range(10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.core.state.model import Shard
 from starloom.edge.access.callers import SESSION
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Secret
@@ -80,12 +81,13 @@ class SecretRules:
         self._lost = [(one.incarnation, one.until.access.secrets) for one in restores]
         self._now: dict[str, Secret] = {}
         self._until: dict[str, list[tuple[Secret, int]]] = {}
-        self.leases: dict[LeaseRef, tuple[int, str]] = {}
+        self.leases: dict[LeaseRef, tuple[int, str, str]] = {}
 
     def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
         for task, number, attempt in begins(now, event, puts):
             at = LeaseRef(attempt=int(number), constellation=event.stream, incarnation=attempt.incarnation, task=task)
-            self.leases[at] = now.pos + 1, attempt.device
+            head = (now.streams.get(event.stream, {}) | puts)["head"]
+            self.leases[at] = now.pos + 1, attempt.device, head.recipe or ""
         if event.stream != ACCESS:
             return
         for key, record in puts.items():
@@ -108,7 +110,7 @@ class SecretRules:
 
         A device remembers attempts of a history that a restore took away, with the secrets that it had.
         """
-        pos, device = self.leases[at]
+        pos, device, recipe = self.leases[at]
         held = [(record, 1 << 60) for record in self._now.values()]
         for incarnation, secrets in self._lost:
             if at.incarnation < incarnation:
@@ -123,6 +125,8 @@ class SecretRules:
             return "it was replaced or removed before"
         if not any(device in (one.devices or [device]) and tool in (one.tools or [tool]) for one in current):
             return f"it was not for {tool} on {device}"
+        if not any(recipe in (one.recipes or [recipe]) for one in current):
+            return f"it was not for {recipe or 'work without a recipe'}"
         return ""
 
 
@@ -183,8 +187,16 @@ def restored(now: Course, backup: Course, restore: PutBack) -> Iterator[str]:
             yield f"{given_back} its moments to {name}, which was {later.state if later else 'removed'}"
         work = now.of_kind(FLEET, "scheduled_plan").get(name)
         is_old = work is not None and work == backup.of_kind(FLEET, "scheduled_plan").get(name)
+        then_read, read, last_read = (_texts(one, schedule.recipe) for one in (backup, now, until))
+        if was_active and schedule.recipe and read == then_read != last_read:
+            yield f"{given_back} to {name} its recipe {schedule.recipe} of then"
         if was_active and is_old and work != until.fleet.scheduled_plans.get(name):
             yield f"{given_back} its former work to {name}"
+
+
+def _texts(course: Course | Shard, recipe: str | None) -> list[str]:
+    kept = course.of_kind(FLEET, "recipe") if isinstance(course, Course) else course.fleet.recipes
+    return sorted(one.text for one in kept.values() if one.name == recipe)
 
 
 def _wider(now: list[str], then: list[str]) -> bool:

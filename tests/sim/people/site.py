@@ -24,21 +24,21 @@ from starloom.edge.access.vault import Sealer, Vault
 from starloom.engine.loop import Engine
 from starloom.store.port import Unavailable
 from starloom.store.sql.history import LIVES_APART
-from starloom_protocol.records.entities import Offer, Principal, Token, ToolOffer, decode_entity, encode_entity
+from starloom_protocol.records.entities import Offer, Principal, Token, decode_entity, encode_entity
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
-from starloom_protocol.vocabulary import Effect, PrincipalKind, Profile, Repeatability, Role
+from starloom_protocol.vocabulary import PrincipalKind, Profile, Role
 from tests.sim.agent import SimAgent
 from tests.sim.client import Told
 from tests.sim.hub import Nothing, Site
-from tests.sim.people.owners import ASKED, DeviceOwner
+from tests.sim.people import plans, recipes
+from tests.sim.people.owners import ASKED, ASKS, DeviceOwner
+from tests.sim.people.recipes import Planner
 from tests.sim.restored import put_back
 from tests.sim.slow_store import SlowStore
 from tests.sim.surroundings import TOOLS
 from tests.store.memory import MemoryCiphertexts, MemoryHistory
 
-ASKS = ToolOffer(name="t.reach", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE])
-"""A tool whose calls a person allows."""
 KEY = b"k" * 32
 """The key of the vault."""
 STEWARD = "ann"
@@ -208,10 +208,11 @@ class PeopleSite(Site):
         await self.ask(asked)
 
     def left(self) -> list[str]:
-        """A device that the hub has revoked keeps what it has to say."""
+        """Return what agents still hold; one that the hub does not know, or has revoked, keeps what it has to say."""
         assert self.engine is not None
-        revoked = [one.id for one in self.engine.shard.fleet.devices.values() if one.revoked]
-        return [words for words in super().left() if not any(f" of {device} " in words for device in revoked)]
+        devices = self.engine.shard.fleet.devices
+        out = [name for name in self.agents if name not in devices or devices[name].revoked]
+        return [words for words in super().left() if not any(f" of {device} " in words for device in out)]
 
     # People.
 
@@ -244,6 +245,9 @@ class PeopleSite(Site):
         return token, f"{prefix}_{name}_{secret}"
 
     async def furnish(self) -> None:
+        """Make people, and recipes of the steward."""
+        planner = Planner(self, random.Random(self.chance.getrandbits(32)))
+        self._planning = asyncio.get_running_loop().create_task(planner.run())
         for name, (kind, role) in ROLES.items():
             token, text = self.issued(name, role)
             principal = Principal(created_ms=0, id=f"p-{name}", kind=kind, name=name, role=role)
@@ -253,12 +257,25 @@ class PeopleSite(Site):
                 session, text = self.issued(name, role, token.id, ttl_s=86_400, kind=SESSION)
                 await self.ask(i.TokenAdded(id=self.ident(), by=ENGINE, token=session))
                 self.wallets[name].append(text)
+        await self._keep_recipes()
+
+    async def _keep_recipes(self) -> None:
+        caller = self.caller(self.wallets[STEWARD][0])
+        assert caller is not None
+        for name in recipes.NAMES:
+            made = plans.make(self.chance, [device[2:] for device in self.named])
+            await self.ask(replace(recipes.saving(self.ident(), name, made, 0), by=caller.by, scope=caller.role))
 
     def is_over(self) -> bool:
         if not super().is_over() or self._mark is not None:
             return False
         assert self.engine is not None
         return not any(one.due_ms or one.queued for one in self.engine.shard.fleet.schedules.values())
+
+    async def close(self) -> None:
+        self._planning.cancel()
+        await asyncio.gather(self._planning, return_exceptions=True)
+        await super().close()
 
     # Backups.
 
