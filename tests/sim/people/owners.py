@@ -20,8 +20,8 @@ ASKS = ToolOffer(name="t.reach", repeatability=Repeatability.NEVER, effects=[Eff
 ASKED = ToolOffer(name="t.asked", repeatability=Repeatability.NEVER, effects=[Effect.WRITE])
 """A tool whose calls the owner of each device allows."""
 ANSWER_WITHIN_S = 24 * 3600
-HERE_CHANCE = 0.2
-"""How likely an owner who answers on the device does so within five seconds."""
+HERE_CHANCES = {"here": 0.2, "hub": 0.02}
+"""How likely its owner answers on the device within five seconds; a question that is old for the hub only there."""
 
 
 class DeviceOwner:
@@ -57,7 +57,7 @@ class DeviceOwner:
         return Code.NEEDS_APPROVAL
 
     def beside_alive(self) -> list[Any]:
-        if self.answers == "here" and self._open and self._chance.random() < HERE_CHANCE:
+        if self._open and self._chance.random() < HERE_CHANCES[self.answers]:
             self._answer(next(iter(self._open)), allow=True)
         frames: list[Any] = [AsksFrame(answers=self.answers, open=list(self._open.values()))] if self._made else []
         # Its offer shows that something was answered, so that what waits is placed again.

@@ -21,7 +21,7 @@ from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, Noti
 from tests.sim.client import Client, Told
 from tests.sim.people import plans, recipes
 from tests.sim.people.door import Door
-from tests.sim.people.site import ROLES, STEWARD, PeopleSite
+from tests.sim.people.site import ROLES, STEWARD, Peopled
 from tests.sim.script import PEOPLE_S, Act
 
 CRONS: Final = ("* * * * *", "* * * * *", "* * * * *", "*/2 * * * *", "0 3 * * *")
@@ -34,7 +34,7 @@ _TRY_AGAIN: Final = frozenset({Code.STORE_UNAVAILABLE, Code.OVERLOADED, Code.CON
 class Person(Client):
     """One person doing one thing with one of its tokens."""
 
-    def __init__(self, site: PeopleSite, act: Act, told: Told) -> None:
+    def __init__(self, site: Peopled, act: Act, told: Told) -> None:
         super().__init__(site, act, told)
         self._site = site
         wallet = site.wallets.get(act.person, [""])
@@ -167,7 +167,8 @@ class Person(Client):
         if not there or caller is None or engine is None:
             return
         old = self._chance.choice(there)
-        if old.recipe is not None:
+        version = recipes.newest(engine.shard, old.recipe) if old.recipe is not None else None
+        if old.recipe is not None and version is None:
             return
         new = self._chosen(caller, old.name)
         fields = self._chance.choice([["overlap", "catch_up"], ["cron"], ["deadline_s", "notify"], ["overlap"]])
@@ -175,6 +176,8 @@ class Person(Client):
         base = work_digest(old, plan)
         if some < 0.5 and plan is not None:
             made = plans.kept(plan.plan)
+        if version is not None:
+            made = recipes.plan_of(version)
         await self._door.ask(
             i.ScheduleSaved(
                 id=self._site.ident(),
@@ -182,7 +185,7 @@ class Person(Client):
                 base=base,
                 change=True,
                 given=["author", "owner", "token", *fields],
-                keep_plan=True,
+                keep_plan=version is None,
                 plan=made,
                 plan_hash=self._hash(made, caller.by),
                 schedule=plans.renamed(new, old),
@@ -480,7 +483,7 @@ class Person(Client):
 class Steward(Person):
     """The first owner, who lets go of what is held, answers, sets what is missing, and at last stops the clocks."""
 
-    def __init__(self, site: PeopleSite, told: Told, chance: random.Random) -> None:
+    def __init__(self, site: Peopled, told: Told, chance: random.Random) -> None:
         super().__init__(site, Act(0.0, "finish", STEWARD, 0, chance.getrandbits(32)), told)
         self._door.text = site.wallets[STEWARD][0]
 

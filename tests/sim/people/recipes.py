@@ -18,7 +18,7 @@ from starloom_protocol.records.entities import Fault, RecipeVersion
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState
 
 if TYPE_CHECKING:
-    from tests.sim.people.site import PeopleSite
+    from tests.sim.people.site import Peopled
 
 NAMES: Final = ("brew", "mow")
 _TTL_MS: Final = 15_000
@@ -51,7 +51,7 @@ def saving(ident: str, name: str, plan: LoweredPlan, base: int) -> i.RecipeSaved
 class Planner:
     """A worker that looks for jobs by itself, as long as there is work."""
 
-    def __init__(self, site: PeopleSite, chance: random.Random) -> None:
+    def __init__(self, site: Peopled, chance: random.Random) -> None:
         self._site = site
         self._chance = chance
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from starloom.edge.access import credentials
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.vault import Sealer, Vault
 from starloom.engine.loop import Engine
+from starloom.engine.ports import Reply
 from starloom.store.port import Unavailable
 from starloom.store.sql.history import LIVES_APART
 from starloom_protocol.records.entities import Offer, Principal, Token, decode_entity, encode_entity
@@ -36,7 +38,7 @@ from tests.sim.people.owners import ASKED, ASKS, DeviceOwner
 from tests.sim.people.recipes import Planner
 from tests.sim.restored import put_back
 from tests.sim.slow_store import SlowStore
-from tests.sim.surroundings import TOOLS
+from tests.sim.surroundings import TOOLS, Surroundings
 from tests.store.memory import MemoryCiphertexts, MemoryHistory
 
 KEY = b"k" * 32
@@ -119,13 +121,24 @@ class NobodyPlans(Nothing):
         """No worker is here."""
 
 
-class PeopleSite(Site):
+class Admits(Protocol):
+    """A request with a token: a hub admits it by what it knows of access, and then decides it."""
+
+    def admitted(self, view: AccessView | None) -> Any: ...
+
+    @property
+    def refusal(self) -> Reply: ...
+
+
+Run = Callable[[AccessView, Engine, Callable[[Any], Awaitable[Any]]], Coroutine[Any, Any, str]]
+"""A route of the edge, at a hub with its view of access, its engine and its inbox."""
+
+
+class Peopled(Surroundings):
     """Keeps everybody's tokens as texts, as their holders do."""
 
-    def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
-        super().__init__(chance, devices)
+    def _inhabit(self) -> None:
         self.tools = [*TOOLS, ASKS, ASKED]
-        self.jobs = NobodyPlans()
         self.heeded = Heeded()
         self.told_of = Told()
         self.wallets: dict[str, list[str]] = {}
@@ -135,44 +148,23 @@ class PeopleSite(Site):
         self.named = list(self.agents)
         for device in self.named:
             self._own(device)
-        self._mark: i.HistoryRestored | None = None
-        self._ended: list[Engine] = []
-
-    # The edge of a hub.
-
-    def _edge(self) -> dict[str, Any]:
-        marks = [self._mark] if self._mark is not None else []
-        view = AccessView(self.clock.now_ms)
-        return {"live": Follower(view), "secrets": self.vault, "first_inputs": lambda: list(marks)}
-
-    async def _loaded(self, engine: Engine, pos: int) -> None:
-        view = _view_of(engine)
-        view.reset({full_key(kind, key): encode_entity(one) for kind, key, one in engine.shard.access.records()})
-        try:
-            await self.vault.sweep(view.secrets.values())
-        except Unavailable:
-            self.note("the vault was not swept")
-
-    def _is_gone(self, engine: Engine) -> bool:
-        return engine in self._ended
-
-    async def _end(self, engine: Engine, store: SlowStore) -> None:
-        if engine.lost.is_set():
-            # A hub that has found out ends in an orderly way, and tells whoever waits.
-            await engine.stop()
-        self._ended.append(engine)
-        await super()._end(engine, store)
 
     @property
+    @abstractmethod
     def view(self) -> AccessView | None:
-        """What the edge of the present hub knows of access."""
-        return _view_of(self.engine) if self.engine is not None else None
+        """What the edge of the hub that owns the shard knows of access."""
+
+    @abstractmethod
+    async def knock(self, knock: Admits) -> Any:
+        """Ask a hub that admits the request itself."""
+
+    @abstractmethod
+    async def route(self, run: Run) -> str:
+        """Carry out a route at the hub that owns the shard."""
 
     def caller(self, text: str) -> Caller | None:
         """Return whom a token's text belongs to, by the present hub; None if it lets nobody in by it."""
-        if self.view is None:
-            return None
-        return self.view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
+        return caller_of(self.view, text)
 
     # Devices.
 
@@ -267,7 +259,7 @@ class PeopleSite(Site):
             await self.ask(replace(recipes.saving(self.ident(), name, made, 0), by=caller.by, scope=caller.role))
 
     def is_over(self) -> bool:
-        if not super().is_over() or self._mark is not None:
+        if not super().is_over():
             return False
         assert self.engine is not None
         return not any(one.due_ms or one.queued for one in self.engine.shard.fleet.schedules.values())
@@ -276,6 +268,58 @@ class PeopleSite(Site):
         self._planning.cancel()
         await asyncio.gather(self._planning, return_exceptions=True)
         await super().close()
+
+
+class PeopleSite(Peopled, Site):
+    """One hub, whose history can be put back."""
+
+    def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
+        super().__init__(chance, devices)
+        self.jobs = NobodyPlans()
+        self._mark: i.HistoryRestored | None = None
+        self._ended: list[Engine] = []
+        self._inhabit()
+
+    # The edge of a hub.
+
+    def _edge(self) -> dict[str, Any]:
+        marks = [self._mark] if self._mark is not None else []
+        view = AccessView(self.clock.now_ms)
+        return {"live": Follower(view), "secrets": self.vault, "first_inputs": lambda: list(marks)}
+
+    async def _loaded(self, engine: Engine, pos: int) -> None:
+        view = _view_of(engine)
+        view.reset({full_key(kind, key): encode_entity(one) for kind, key, one in engine.shard.access.records()})
+        try:
+            await self.vault.sweep(view.secrets.values())
+        except Unavailable:
+            self.note("the vault was not swept")
+
+    def _is_gone(self, engine: Engine) -> bool:
+        return engine in self._ended
+
+    async def _end(self, engine: Engine, store: SlowStore) -> None:
+        if engine.lost.is_set():
+            # A hub that has found out ends in an orderly way, and tells whoever waits.
+            await engine.stop()
+        self._ended.append(engine)
+        await super()._end(engine, store)
+
+    @property
+    def view(self) -> AccessView | None:
+        """What the edge of the present hub knows of access."""
+        return _view_of(self.engine) if self.engine is not None else None
+
+    async def knock(self, knock: Admits) -> Any:
+        item = knock.admitted(self.view)
+        return knock.refusal if item is None else await self.ask(item)
+
+    async def route(self, run: Run) -> str:
+        view, engine = self.view, self.engine
+        return await run(view, engine, self.ask) if view is not None and engine is not None else "no hub is here"
+
+    def is_over(self) -> bool:
+        return super().is_over() and self._mark is None
 
     # Backups.
 
@@ -322,6 +366,12 @@ class PeopleSite(Site):
                 del promised[name]
         told.edits.clear()
         told.cancelled.clear()
+
+
+def caller_of(view: AccessView | None, text: str) -> Caller | None:
+    if view is None:
+        return None
+    return view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
 
 
 def _view_of(engine: Engine) -> AccessView:
