@@ -3,7 +3,7 @@ people (`tests/sim/people`)."""
 
 from __future__ import annotations
 
-from tests.seeded_bugs.bug import PEOPLE, Bug
+from tests.seeded_bugs.bug import PEOPLE, PEOPLE_PAIR, Bug
 
 _CORE, _EDGE = "backend/starloom/core/", "backend/starloom/edge/"
 _SCHEDULES, _ACCESS = f"{_CORE}clock/schedules.py", f"{_CORE}people/access.py"
@@ -260,5 +260,26 @@ PEOPLE_BUGS = [
         f"{_CORE}state/task_needs.py",
         "        if secret.recipes and needs.recipe not in secret.recipes:\n            asking",
         "        if secret.recipes and not name:\n            asking",
+    ),
+    Bug(
+        "a hub lets in by tokens of a log that is gone",
+        f"{_EDGE}access/callers.py",
+        "        self.principals.clear()\n        self.tokens.clear()\n",
+        "        self.principals.clear()\n",
+        PEOPLE_PAIR,
+    ),
+    Bug(
+        "a standby does not read again who has rights when the log went back",
+        "backend/starloom/engine/following.py",
+        "        await self._cut()\n        self._published.set()\n",
+        "        self._published.set()\n",
+        PEOPLE_PAIR,
+    ),
+    Bug(
+        "a hub that takes over misses the last rights that were taken",
+        "backend/starloom/engine/succession.py",
+        "        following = self._following\n        if following is None:\n",
+        "        following = None if self._following else self._following\n        if following is None:\n",
+        PEOPLE_PAIR,
     ),
 ]
