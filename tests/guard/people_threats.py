@@ -262,4 +262,17 @@ PEOPLE_THREATS = (
         part="an agent of before that notes none: its kept result counts for a task, and waits for a person for a step"
         " of a goal",
     ),
+    Threat(
+        "T324",
+        "a device asks to join with two codes and joins by one: the other request, approved later, lets its key in"
+        " again after the device was revoked, or ends what people decided about it",
+        "all requests of a key end when it joins, and none is approved of a key that the fleet knows",
+    ),
+    Threat(
+        "T325",
+        "the recipe of a schedule was mended, or removed, after a backup was made, and once the backup is restored the"
+        " schedule runs it as it was before, as approved then",
+        "a restore compares the recipes that the firings of a schedule read: where they differ, the schedule is paused",
+        ("tests/core/people/test_restored_rights.py::test_t325_",),
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CORE, ENGINE, SIM, PAIR, STORE, RESTORED = "core", "engine", "sim", "pair", "store", "restored"
-MINDS, PEOPLE, PLANNER = "minds", "people", "planner"
+MINDS, PEOPLE, PEOPLE_PAIR, PLANNER = "minds", "people", "people-pair", "planner"
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Bug:
 
     `core`, `engine` and `planner` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard,
     `store` the memory twin beside a real Redis, `restored` schedules whose history is put back, `minds` schedules with
-    goals, votes, judges and workers, `people` with roles, secrets, clocks and restores. `named` are the tests of a
-    layer that must notice it; all of the layer where it is empty.
+    goals, votes, judges and workers, `people` with roles, secrets, clocks and restores, `people-pair` the same with two
+    hubs and no restores. `named` are the tests of a layer that must notice it; all of the layer where it is empty.
     """
 
     name: str

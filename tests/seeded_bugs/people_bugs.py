@@ -3,7 +3,7 @@ people (`tests/sim/people`)."""
 
 from __future__ import annotations
 
-from tests.seeded_bugs.bug import PEOPLE, Bug
+from tests.seeded_bugs.bug import PEOPLE, PEOPLE_PAIR, Bug
 
 _CORE, _EDGE = "backend/starloom/core/", "backend/starloom/edge/"
 _SCHEDULES, _ACCESS = f"{_CORE}clock/schedules.py", f"{_CORE}people/access.py"
@@ -182,5 +182,104 @@ PEOPLE_BUGS = [
         f"{_CORE}step.py",
         "        schedules.end_restored(work, item.ended.schedules, i.ENDED)\n",
         "",
+    ),
+    _bug(
+        "a kept result counts for another call under its name",
+        f"{_CORE}run/unknown_attempts.py",
+        "    elif not (is_same := item.call == digest_of(constellation, order)):\n",
+        "    elif not (is_same := bool(item.call)):\n",
+    ),
+    _bug(
+        "the digest of a call leaves out its arguments",
+        "protocol/starloom_protocol/wire/frames.py",
+        "    return _hash(canonical([tool, args, read]))\n",
+        "    return _hash(canonical([tool, bool(args), read]))\n",
+    ),
+    _bug(
+        "the kept result of the same call does not count",
+        f"{_CORE}run/unknown_attempts.py",
+        "    elif not (is_same := item.call == digest_of(constellation, order)):\n",
+        "    elif not (is_same := item.call == order.tool):\n",
+    ),
+    _bug(
+        "a key that was in the fleet joins again",
+        f"{_CORE}fleet/pairing.py",
+        "    existing = work.shard.fleet.devices.get(device)\n",
+        "    existing = work.shard.fleet.devices.get(device[:0])\n",
+    ),
+    _bug(
+        "a restore gives a revoked device back",
+        f"{_CORE}fleet/restored_fleet.py",
+        "        if device is not None and not device.revoked:\n",
+        "        if device is not None and device.revoked:\n",
+    ),
+    _bug(
+        "a restore gives all work to a reserved device",
+        f"{_CORE}fleet/restored_fleet.py",
+        "    for name in ended.reserved:\n",
+        "    for name in ended.reserved[:0]:\n",
+    ),
+    _bug(
+        "a person answers on the hub for a device that is answered there",
+        f"{_CORE}fleet/owner_questions.py",
+        "    if asks.answers != HUB:\n",
+        "    if not asks.answers:\n",
+    ),
+    _bug(
+        "a device loses its reservation with a new name",
+        f"{_CORE}fleet/devices.py",
+        "    renamed = replace(device, name=item.value, former_names=",
+        "    renamed = replace(device, reserved=False, name=item.value, former_names=",
+    ),
+    _bug(
+        "what the owner of a device allowed while it was away waits on",
+        f"{_CORE}run/recovery.py",
+        "    elif code in _WAITS_FOR_OWNER and _connected_since(case):\n",
+        "    elif code in _WAITS_FOR_OWNER and not case.attempt.leased_ms:\n",
+    ),
+    _bug(
+        "a restore lets a schedule run a recipe that was changed since",
+        f"{_CORE}rights/restored_rights.py",
+        "if plan is None and schedule.recipe in (None, one.name)]\n",
+        "if plan is None and not schedule.recipe]\n",
+    ),
+    _bug(
+        "anybody replaces the recipe of others",
+        f"{_CORE}people/recipes/saving.py",
+        "    if approves or owner == who(by):\n",
+        "    if by:\n",
+    ),
+    _bug(
+        "a changed recipe runs by the consent to the one before",
+        f"{_CORE}people/approvals/questions.py",
+        "    return beyond(schedule.consent, consent, fleet)\n",
+        "    return beyond(schedule.consent, replace(consent, hash=schedule.consent.hash), fleet)\n",
+    ),
+    _bug(
+        "a secret goes to any recipe",
+        f"{_CORE}state/task_needs.py",
+        "        if secret.recipes and needs.recipe not in secret.recipes:\n            asking",
+        "        if secret.recipes and not name:\n            asking",
+    ),
+    Bug(
+        "a hub lets in by tokens of a log that is gone",
+        f"{_EDGE}access/callers.py",
+        "        self.principals.clear()\n        self.tokens.clear()\n",
+        "        self.principals.clear()\n",
+        PEOPLE_PAIR,
+    ),
+    Bug(
+        "a standby does not read again who has rights when the log went back",
+        "backend/starloom/engine/following.py",
+        "        await self._cut()\n        self._published.set()\n",
+        "        self._published.set()\n",
+        PEOPLE_PAIR,
+    ),
+    Bug(
+        "a hub that takes over misses the last rights that were taken",
+        "backend/starloom/engine/succession.py",
+        "        following = self._following\n        if following is None:\n",
+        "        following = None if self._following else self._following\n        if following is None:\n",
+        PEOPLE_PAIR,
     ),
 ]

@@ -11,7 +11,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,6 +31,7 @@ from starloom_protocol.wire.frames import (
     LedgerEntry,
     LedgerReport,
     OverFrame,
+    OwnerAnswer,
     Query,
     Receipt,
     Renew,
@@ -53,6 +54,16 @@ class World:
     dispatched: dict[LeaseRef, Dispatch] = field(default_factory=dict)
     crashes: int = 0
     remembered: int = 0
+
+
+class Owner(Protocol):
+    """Who is asked on a device before some calls."""
+
+    def refusal(self, dispatch: Dispatch) -> Code | None: ...
+
+    def beside_alive(self) -> list[Any]: ...
+
+    def take(self, answer: OwnerAnswer) -> None: ...
 
 
 @dataclass
@@ -80,6 +91,7 @@ class SimAgent:
         self.push: Any = None
         self.died: Callable[[], None] = lambda: None
         self.gives: Callable[[Dispatch, dict[str, Any]], Any] = _given
+        self.owner: Owner | None = None
         self._offset_s = chance.uniform(0.0, 100_000.0)
         self._rate = chance.uniform(0.99, 1.01)
         self._chance = chance
@@ -122,7 +134,7 @@ class SimAgent:
         self._do(core.Proved(self._now()))
         self.outbox.connected(received)
         if begun := self.ledger.begun_lately():
-            push(LedgerReport(entries=[LedgerEntry(at=at, state=BEGUN) for at in begun]))
+            push(self._begun_report(begun))
         self._schedule_turn()
 
     def disconnected(self) -> None:
@@ -132,6 +144,8 @@ class SimAgent:
         if self.push is not None:
             sent_ms = int(self._now() * 1000)
             self.push(Alive(running=core.running_refs(self.state), sent_ms=sent_ms))
+            for frame in self.owner.beside_alive() if self.owner is not None else ():
+                self.push(frame)
 
     def receive(self, frame: Any) -> None:
         match frame:
@@ -155,6 +169,8 @@ class SimAgent:
                 entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
                 if self.push is not None:
                     self.push(LedgerReport(entries=entries))
+            case OwnerAnswer() if self.owner is not None:
+                self.owner.take(frame)
             case OverFrame():
                 pass  # it keeps no session of an MCP server that would end now
             case _:
@@ -165,6 +181,10 @@ class SimAgent:
         known = None if key in self.state.fences else self.ledger.fences_of(key)
         if known is not None:
             core.step(self.state, core.Recalled(key, *known))
+
+    def _begun_report(self, attempts: list[LeaseRef]) -> LedgerReport:
+        calls = [self.ledger.calls.get(at, "") for at in attempts]
+        return LedgerReport(calls=calls, entries=[LedgerEntry(at=at, state=BEGUN) for at in attempts])
 
     def _known(self, at: LeaseRef) -> str:
         held = self.state.held.get(at)
@@ -232,8 +252,9 @@ class SimAgent:
 
     def _say_begun(self, action: core.SayBegun) -> None:
         self._world.remembered += 1
+        self.ledger.flush()
         if self.push is not None:
-            self.push(LedgerReport(entries=[LedgerEntry(at=action.begun, state=BEGUN)]))
+            self.push(self._begun_report([action.begun]))
         if action.at not in self.ledger.attempts:
             self._report_end(
                 action.at, durable=True, outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, effect=EffectSeen.MAYBE
@@ -249,6 +270,13 @@ class SimAgent:
                 self._act(following)
 
     def _answer(self, action: core.AnswerFromLedger) -> None:
+        if action.other is not None:
+            if not self.ledger.flush():
+                return
+            if self.ledger.calls.get(action.at, "") not in ("", action.call):
+                end = action.other
+                self._report_end(action.at, durable=False, outcome=end.outcome, code=end.code, effect=end.effect)
+                return
         pending = self.outbox.end_of(action.at)
         if pending is not None:
             self.outbox.send_again(pending.report)
@@ -276,13 +304,16 @@ class SimAgent:
         dispatch = action.dispatch
         call = self._calls[dispatch.at] = _Call(dispatch, action.fence_at)
         durable = _durable(dispatch)
-        if self._chance.random() < 0.03:
-            call.ended = {"outcome": Outcome.REFUSED, "code": Code.NO_SPACE}
+        code = Code.NO_SPACE if self._chance.random() < 0.03 else None
+        code = code or (self.owner.refusal(dispatch) if self.owner is not None else None)
+        if code is not None:
+            call.ended = {"outcome": Outcome.REFUSED, "code": code}
             for following in core.step(self.state, core.CallEnded(dispatch.at, stopped=False)):
                 self._act(following)
             return
         if durable:
-            self.ledger.started(dispatch.at, once=dispatch.repeatability not in REPEATABLE)
+            once = dispatch.repeatability not in REPEATABLE
+            self.ledger.started(dispatch.at, once=once, call=core.digest_of(dispatch))
         self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
         self._to_spawn.append(dispatch.at)
 

@@ -101,7 +101,7 @@ def _free(shard: Shard, constellation: Constellation, task: str) -> Iterator[str
     for device in fleet.devices.values():
         offer = fleet.offers.get(device.id)
         away = device.link is not DeviceLink.ONLINE or device.quarantined or device.draining
-        away = away or (approved is not None and device.id not in approved)
+        away = away or (approved is not None and device.id not in approved) or (device.reserved and selector is None)
         away = away or device.condition.get(DeviceFact.COURTESY) == Courtesy.NO
         if away or offer is None or device.id in avoid:
             continue
@@ -109,12 +109,16 @@ def _free(shard: Shard, constellation: Constellation, task: str) -> Iterator[str
             selector.name in (None, device.name) and selector.id in (None, device.id)
         ):
             continue
-        if not all(_may_receive(shard, name, device.id, spec.tool or "") for name in spec.secrets):
+        recipe = constellation.head.recipe or ""
+        if not all(_may_receive(shard, name, device.id, spec.tool or "", recipe) for name in spec.secrets):
             continue
         if fleet.used.get(device.id, 0) < offer.slots:
             yield device.name
 
 
-def _may_receive(shard: Shard, name: str, device: str, tool: str) -> bool:
+def _may_receive(shard: Shard, name: str, device: str, tool: str, recipe: str) -> bool:
     secret = shard.access.secrets.get(name)
-    return secret is not None and device in (secret.devices or [device]) and tool in (secret.tools or [tool])
+    if secret is None:
+        return False
+    one_of = ((device, secret.devices), (tool, secret.tools), (recipe, secret.recipes))
+    return all(receiver in (receivers or [receiver]) for receiver, receivers in one_of)

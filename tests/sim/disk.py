@@ -22,6 +22,7 @@ class SimLedger:
         self.attempts: dict[LeaseRef, str] = {}
         self.results: dict[LeaseRef, ResultFrame | Receipt] = {}
         self.begun: dict[LeaseRef, bool] = {}
+        self.calls: dict[LeaseRef, str] = {}
         self.kept: dict[int, Any] = {}
         self._reserved = 1
         self._pending: list[Callable[[], object]] = []
@@ -56,10 +57,11 @@ class SimLedger:
         self.next_report += 1
         return self.next_report - 1
 
-    def started(self, at: LeaseRef, *, once: bool = False) -> None:
+    def started(self, at: LeaseRef, *, once: bool = False, call: str = "") -> None:
         def write() -> None:
             self.attempts[at] = "started"
             self.begun[at] = once
+            self.calls[at] = call
 
         self._write(write, sync=True)
 

@@ -56,6 +56,8 @@ class Chaos(ABC):
                 self._workers(fault.kind, chance)
             case "clock_jump":
                 self.site.clock.jump(chance.choice([-40.0, -3.0, 3.0, 40.0]))
+            case "clock_leap":
+                self.site.clock.jump(chance.choice([300.0, 3_600.0, 30 * 3_600.0]))
             case "slow_net":
                 self.site.net.slow_s = chance.choice([0.02, 0.5, 2.0])
             case kind if kind in STORES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from starloom.engine.loop import Engine
@@ -30,6 +30,7 @@ class PairSite(Surroundings):
     """Two hubs, at most one of which owns the shard."""
 
     redis: PairRedis
+    make_hub: Callable[..., Hub] = Hub
 
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         super().__init__(chance, devices, PairRedis())
@@ -73,7 +74,7 @@ class PairSite(Surroundings):
             await asyncio.sleep(1.5)
 
     def start(self, name: str) -> None:
-        hub = self.hubs[name] = Hub(self, name)
+        hub = self.hubs[name] = self.make_hub(self, name)
         self.lives.append(hub)
         hub.start()
 

@@ -141,10 +141,18 @@ class Hub:
             values=Nothing(),
             settings=EngineSettings(owner=self.name, polite=True, check_every=1, keeping=self.site.keeping),
             chance=random.Random(self._chance.getrandbits(32)),
+            **self._edge(),
         )
         engine.violations = self.site.violations
         self.engines.append(engine)
         return engine
+
+    def _edge(self) -> dict[str, Any]:
+        """Return what the edge of this hub gives its engine."""
+        return {}
+
+    async def _filled(self) -> None:
+        """The log is followed, or owned, from here on: its edge reads what it has."""
 
     @property
     def engine(self) -> Engine | None:
@@ -161,6 +169,7 @@ class Hub:
             except Unavailable:
                 await asyncio.sleep(0.5)
                 self._wire()
+        await self._filled()
         self.site.note(f"{self.name} {'owns the shard' if self.engine else 'stands by'}")
         loop = asyncio.get_running_loop()
         self._running = [
@@ -218,7 +227,7 @@ class Hub:
         answer: Any = None
         try:
             if self.neighbours.owns:
-                reply = await self.seat.ask(item)
+                reply = await self._decided(item)
                 answer = (reply, self.neighbours.pos) if relayed else reply
             elif not relayed:
                 by_inbox = isinstance(item, _BY_INBOX) and self._chance.random() < 0.4
@@ -227,6 +236,9 @@ class Hub:
             answer = None
         if not told.done():
             told.set_result(answer)
+
+    async def _decided(self, item: Any) -> Reply:
+        return await self.seat.ask(item)
 
     async def _pass_on(self, item: AnyInput) -> Reply:
         loop = asyncio.get_running_loop()
@@ -299,8 +311,6 @@ class Hub:
         """Take a frame of a connection that ends here, or pass it on; runs in this process."""
         if line.hops and line.hops[-1] is not self:
             line.hops[-1].process.call(line.hops[-1].heard, line, frame)
-        elif isinstance(frame, str):
-            self.seat.post(self.site.offer_of(line.device, line.session))
         else:
             self.site.take(self.seat, line, frame)
 

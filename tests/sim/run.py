@@ -2,7 +2,8 @@
 
 Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`. With `--minds` each has goals,
 votes, judges and workers as well; these seeds begin at `script.MINDS_FROM`, with two hubs at `script.MIND_PAIRS_FROM`.
-With `--people` each has one hub, and roles, tokens, secrets, clocks and restores; these begin at `script.PEOPLE_FROM`.
+With `--people` each has roles, tokens, secrets, clocks and restores; these begin at `script.PEOPLE_FROM`, with two hubs
+and no restores at `script.PEOPLE_PAIRS_FROM`.
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
 for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
@@ -21,7 +22,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
-from tests.sim.script import MIND_PAIRS_FROM, MINDS_FROM, PAIR_FROM, PEOPLE_FROM, draw
+from tests.sim.script import MIND_PAIRS_FROM, MINDS_FROM, PAIR_FROM, PEOPLE_FROM, PEOPLE_PAIRS_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 from tests.spans import seconds
@@ -50,9 +51,9 @@ def seeds_from(first: int, hubs: int) -> Iterator[int]:
 
     A seed of schedules with minds or with people gives more of these.
     """
-    if first >= PEOPLE_FROM:
-        yield from count(first)
     base, pair_base = (MINDS_FROM, MIND_PAIRS_FROM) if first >= MINDS_FROM else (0, PAIR_FROM)
+    if first >= PEOPLE_FROM:
+        base, pair_base = PEOPLE_FROM, PEOPLE_PAIRS_FROM
     if hubs == 2 and first < pair_base:
         first += pair_base - base
     for number in count():

@@ -19,8 +19,9 @@ from tests.sim.pair import PairSite
 from tests.sim.pair_faults import PairChaos
 from tests.sim.people.faults import PeopleChaos
 from tests.sim.people.oracle import judge as judge_people
+from tests.sim.people.pair import PeoplePairSite
 from tests.sim.people.persons import Person
-from tests.sim.people.site import PeopleSite
+from tests.sim.people.site import Peopled, PeopleSite
 from tests.sim.script import Act, Script, draw
 from tests.sim.surroundings import Surroundings
 from tests.sim.virtual import run
@@ -61,7 +62,7 @@ async def _act_all(site: Surroundings, script: Script, told: Told) -> list[Clien
 
 
 def _client(site: Surroundings, script: Script, act: Act, told: Told) -> Client:
-    if isinstance(site, PeopleSite):
+    if isinstance(site, Peopled):
         return Person(site, act, told)
     return (Asked if script.minds else Client)(site, act, told)
 
@@ -72,9 +73,13 @@ async def _schedule(script: Script) -> Outcome:
     site: Surroundings
     chaos: Chaos
     if script.hubs == 2:
-        site = pair = (
-            MindPairSite(chance, script.devices, script.seed) if script.minds else PairSite(chance, script.devices)
-        )
+        if script.people:
+            pair: PairSite = PeoplePairSite(chance, script.devices)
+        elif script.minds:
+            pair = MindPairSite(chance, script.devices, script.seed)
+        else:
+            pair = PairSite(chance, script.devices)
+        site = pair
         chaos = PairChaos(pair, script.faults)
     elif script.people:
         site = people = PeopleSite(chance, script.devices)
@@ -82,7 +87,7 @@ async def _schedule(script: Script) -> Outcome:
     else:
         site = lone = MindSite(chance, script.devices, script.seed) if script.minds else Site(chance, script.devices)
         chaos = LoneChaos(lone, script.faults)
-    told = people.told_of if script.people else Told()
+    told = site.told_of if isinstance(site, Peopled) else Told()
     try:
         await site.start_hubs()
         await site.furnish()
@@ -124,14 +129,14 @@ async def _schedule(script: Script) -> Outcome:
         await asyncio.wait({watching})
         violations = [*site.ended(), *site.violations]
         if site.engine is not None:
-            restores = site.heeded.restores if isinstance(site, PeopleSite) else []
+            restores = site.heeded.restores if isinstance(site, Peopled) else []
             lives_from = restores[-1].incarnation if restores else 0
             found = judge(site.engine.shard, site.redis, site.history, site.world, told, lives_from=lives_from)
             violations += [*bounds.violations, *site.left(), *found]
             if isinstance(site, MindSite | MindPairSite):
                 violations += judge_minds(site.history, site.world, site.workers.said)
-            if isinstance(site, PeopleSite):
-                violations += judge_people(site.history, site.world, site.heeded)
+            if isinstance(site, Peopled):
+                violations += judge_people(site.history, site.world, site.heeded, site.owners)
         streams = site.history.streams
         events = sum(len(raws) for raws in streams.values())
         changed = changed_hubs(site.history) if script.minds else 0

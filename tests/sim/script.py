@@ -56,10 +56,13 @@ MIND_PAIRS_FROM = 2_000_000_000
 MIND_PAIR_FAULTS = {**PAIR_FAULTS, "worker_kill": 10, "worker_stop": 10}
 PEOPLE_FROM = 3_000_000_000
 """Seeds from here on draw schedules with roles, tokens, secrets, clocks and restores, on one hub."""
+PEOPLE_PAIRS_FROM = 4_000_000_000
+"""Seeds from here on draw the same with two hubs on one shard, whose history stays."""
 PEOPLE_S = 400.0
 """A clock fires once a minute at most, so there is time for several firings."""
 TOGETHER_S = 25.0
 PEOPLE_FAULTS = {**FAULTS, "clock_leap": 2, "restore": 3}
+PEOPLE_PAIR_FAULTS = {**PAIR_FAULTS, "clock_leap": 2}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
 
 MIND_ACTS = {**ACTS, "submit": 1, "pursue": 8, "hint": 6, "reply": 14}
@@ -67,28 +70,45 @@ PEOPLE_ACTS = {
     "submit": 6,
     "control": 4,
     "edit": 2,
-    "undo": 5,
-    "fork": 5,
+    "undo": 9,
+    "fork": 6,
     "return": 2,
     "drain": 1,
     "read": 1,
     "reply": 18,
     "save": 7,
-    "change": 4,
+    "change": 6,
     "clock": 9,
     "secret": 5,
-    "unset": 2,
+    "unset": 4,
     "role": 5,
     "token": 4,
     "untoken": 4,
     "stop_all": 2,
     "unstanding": 2,
     "draft": 4,
-    "code": 2,
+    "code": 9,
+    "decide": 3,
+    "device": 5,
+    "recipe": 7,
+    "unrecipe": 1,
+    "run": 5,
     "words": 2,
     "sign_in": 4,
+    "name": 8,
 }
-OWNER_ACTS = {"secret": 5, "unset": 3, "role": 7, "token": 4, "untoken": 5, "stop_all": 3, "reply": 3, "clock": 2}
+OWNER_ACTS = {
+    "device": 3,
+    "decide": 1,
+    "secret": 5,
+    "unset": 3,
+    "role": 7,
+    "token": 4,
+    "untoken": 5,
+    "stop_all": 3,
+    "reply": 3,
+    "clock": 2,
+}
 PERSONS = {
     "ann": (6, 14, OWNER_ACTS),
     "p0": (8, 20, PEOPLE_ACTS),
@@ -146,7 +166,9 @@ class Script:
 
     @property
     def hubs(self) -> int:
-        return 2 if PAIR_FROM <= self.seed < MINDS_FROM or MIND_PAIRS_FROM <= self.seed < PEOPLE_FROM else 1
+        seed = self.seed
+        pairs = (PAIR_FROM <= seed < MINDS_FROM, MIND_PAIRS_FROM <= seed < PEOPLE_FROM, seed >= PEOPLE_PAIRS_FROM)
+        return 2 if any(pairs) else 1
 
     @property
     def minds(self) -> bool:
@@ -159,7 +181,7 @@ class Script:
 
 def _faults_of(seed: int) -> dict[str, int]:
     if seed >= PEOPLE_FROM:
-        return PEOPLE_FAULTS
+        return PEOPLE_PAIR_FAULTS if seed >= PEOPLE_PAIRS_FROM else PEOPLE_FAULTS
     if seed >= MIND_PAIRS_FROM:
         return MIND_PAIR_FAULTS
     if seed >= MINDS_FROM:

@@ -19,7 +19,7 @@ from starloom.engine.ports import Inbox
 from starloom.engine.settings import FinishedRetention
 from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
-from starloom_protocol.wire.frames import Alive, LedgerReport, Receipt, ResultFrame, Started
+from starloom_protocol.wire.frames import Alive, AsksFrame, LedgerReport, Receipt, ResultFrame, Started
 from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
 from tests.sim.network import Network, Wire
 from tests.sim.slow_store import Doubts
@@ -185,11 +185,14 @@ class Surroundings(ABC):
             id=self.ident(),
             by=f"device:{device}",
             device=device,
-            offer=Offer(digest="x", slots=self.agents[device].slots, tools=self.tools),
+            offer=self._offer(device),
             os="linux",
             profile=Profile.WORK,
             session=session,
         )
+
+    def _offer(self, device: str) -> Offer:
+        return Offer(digest="x", slots=self.agents[device].slots, tools=self.tools)
 
     def take(self, inbox: Inbox, wire: Wire, frame: Any) -> None:
         """A frame of a proved connection, as the AIP socket hands it on."""
@@ -204,9 +207,26 @@ class Surroundings(ABC):
                 post(i.ResultReported(id=self.ident(), by=by, device=device, frame=frame))
             case Receipt():
                 post(i.ReceiptReported(id=self.ident(), by=by, device=device, frame=frame))
+            case AsksFrame():
+                post(
+                    i.AsksReceived(
+                        id=self.ident(),
+                        by=by,
+                        answers=frame.answers,
+                        device=device,
+                        open=frame.open,
+                        session=wire.session,
+                    )
+                )
+            case "offer":
+                post(self.offer_of(device, wire.session))
             case LedgerReport():
-                for entry in frame.entries:
-                    post(i.LedgerReported(id=self.ident(), by=by, device=device, at=entry.at, state=entry.state))
+                for entry, call in zip(frame.entries, frame.calls or [""] * len(frame.entries), strict=True):
+                    post(
+                        i.LedgerReported(
+                            id=self.ident(), by=by, device=device, at=entry.at, call=call, state=entry.state
+                        )
+                    )
 
     def heal(self) -> None:
         """From now on nothing is broken; what is under way goes on as it is."""

@@ -18,8 +18,8 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Shard
 from starloom_protocol.records.approvals import Standing
-from starloom_protocol.records.entities import Enrollment, Principal, Secret, SignIn, Token
-from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.records.entities import Enrollment, Principal, RecipeVersion, Secret, SignIn, Token
+from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import Role, ScheduleState
 from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
@@ -197,6 +197,30 @@ def test_a_schedule_that_was_changed_to_other_work_begins_nothing() -> None:
     assert ended_since(driver.shard, until.shard) == i.EndedRights(schedules=["s-look"])
     put(until.shard, until.shard.fleet, "schedule", "s-look", replace(look(), request="wipe", cron="1 * * * *"))
     assert ended_since(driver.shard, until.shard) == i.EndedRights(), "another time is no other work"
+
+
+@pytest.mark.parametrize(("recipe", "words"), [("tidy", ""), (None, "tidy up")])
+def test_t325_a_schedule_whose_recipe_was_changed_or_removed_since_begins_nothing(
+    recipe: str | None, words: str
+) -> None:
+    backup, until = filled(), filled()
+    schedule = replace(look(), recipe=recipe, request=words)
+    version = RecipeVersion(at_ms=1, author="person:ann", name="tidy", number=1, text="old", title="Tidy")
+    for one in (backup, until):
+        put(one.shard, one.shard.fleet, "schedule", "s-look", schedule)
+        put(one.shard, one.shard.fleet, "recipe", "tidy/1", version)
+    assert ended_since(backup.shard, until.shard) == i.EndedRights()
+    put(until.shard, until.shard.fleet, "recipe", "other/1", replace(version, name="other"))
+    assert ended_since(backup.shard, until.shard).schedules == ([] if recipe else ["s-look"])
+    put(until.shard, until.shard.fleet, "recipe", "other/1", None)
+    put(until.shard, until.shard.fleet, "recipe", "tidy/2", replace(version, number=2, text="new"))
+    assert ended_since(backup.shard, until.shard) == i.EndedRights(schedules=["s-look"])
+    for name in ("tidy/1", "tidy/2"):
+        put(until.shard, until.shard.fleet, "recipe", name, None)
+    assert ended_since(backup.shard, until.shard) == i.EndedRights(schedules=["s-look"])
+    for one in (backup, until):
+        put(one.shard, one.shard.fleet, "scheduled_plan", "s-look", ScheduledPlan(plan="{}"))
+    assert ended_since(backup.shard, until.shard) == i.EndedRights(), "it keeps its own plan"
 
 
 ANY = i.Receivers()

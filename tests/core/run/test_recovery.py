@@ -72,6 +72,23 @@ def test_a_refusal_goes_to_another_device_and_never_uses_up_a_try() -> None:
     assert driver.states()["a"] == "failed"
 
 
+@pytest.mark.parametrize("code", [Code.NEEDS_APPROVAL, Code.MISSING_GRANT])
+def test_what_its_owner_allowed_while_the_device_was_away_is_tried_again(code: Code) -> None:
+    """The new offer comes with the connection, the refusal from before after it; no further offer would come."""
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    (first,) = driver.take()
+    driver.now_ms += 1_000
+    driver.connect("one")
+    driver.take()
+    driver.result(first, outcome=Outcome.REFUSED, code=code)
+    (second,) = driver.take()
+    assert second.at.attempt == 2
+    driver.result(second, outcome=Outcome.REFUSED, code=code)
+    assert (driver.states()["a"], driver.take()) == ("ready", []), "asked once more, it waits for its owner"
+    driver.folded_equals_state()
+
+
 def test_what_every_device_that_could_have_it_refused_has_failed_at_once() -> None:
     driver = Driver("one")
     driver.add_device("demo", demo=True)

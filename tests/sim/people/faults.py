@@ -1,4 +1,4 @@
-"""The faults of a schedule with people: those of one hub, a history put back, and a clock that is set far ahead."""
+"""The faults of a schedule with people: those of one hub, and a history put back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ class PeopleChaos(LoneChaos):
 
     async def _one(self, fault: Fault, chance: random.Random) -> None:
         match fault.kind:
-            case "clock_leap":
-                self.site.clock.jump(chance.choice([300.0, 3_600.0, 30 * 3_600.0]))
             case "restore":
                 await self._restore(chance)
             case _:

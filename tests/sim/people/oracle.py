@@ -10,13 +10,18 @@ from typing import Final
 
 from starloom.core.state import inputs as i
 from starloom.edge.access.vault import CannotOpen, Sealer
+from starloom_protocol.records.entities import Device, decode_entity
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.vocabulary import ROLE_RANK, PrincipalKind, Repeatability, Role
 from starloom_protocol.wire.frames import LeaseRef
 from tests.sim.agent import World
+from tests.sim.people.call_rules import CallRules
 from tests.sim.people.course import Course, Rules, decoded, follow
+from tests.sim.people.fleet_rules import FleetRules
+from tests.sim.people.owners import DeviceOwner
+from tests.sim.people.recipe_rules import RecipeRules
 from tests.sim.people.rights_rules import RightsRules, SecretRules, UndoRules, restored
 from tests.sim.people.schedule_rules import ScheduleRules, StopRules
 from tests.sim.people.site import KEY, ROLES, Heard, Heeded, PutBack
@@ -28,17 +33,29 @@ _LEAST: Final[dict[type, Role]] = {
     i.RoleGiven: Role.OWNER,
     i.QuestionAnswered: Role.APPROVER,
     i.StandingRevoked: Role.APPROVER,
+    i.OwnerAskAnswered: Role.APPROVER,
     i.SignInOpened: Role.VIEWER,
 }
 """The least role for what is accepted; that of an operator for all else but a reader's *seen*."""
 _NOT_OF_ASSISTANTS: Final[tuple[type, ...]] = (*_LEAST, i.StopAllRequested, i.TokenAdded, i.TokenRevoked)
 
 
-def judge(history: MemoryHistory, world: World, heeded: Heeded) -> Iterator[str]:
+def judge(history: MemoryHistory, world: World, heeded: Heeded, owners: dict[str, DeviceOwner]) -> Iterator[str]:
     """Yield every violation, in words."""
-    stops, secrets = StopRules(), SecretRules(heeded.values, heeded.restores)
-    rules: list[Rules] = [ScheduleRules(), stops, RightsRules(), secrets, UndoRules()]
+    stops, fleet, secrets = StopRules(), FleetRules(), SecretRules(heeded.values, heeded.restores)
+    calls = CallRules(world, heeded.restores)
+    rules: list[Rules] = [
+        ScheduleRules(),
+        stops,
+        RightsRules(),
+        secrets,
+        UndoRules(),
+        calls,
+        fleet,
+        RecipeRules(heeded.heard),
+    ]
     yield from follow(history, heeded.restores, rules, restored)
+    yield from fleet.given(owners, heeded.restores)
     yield from _secrets_given(world, secrets)
     yield from _ciphertexts(history, heeded)
     yield from _repeated(history, world, heeded.restores)
@@ -78,6 +95,10 @@ def _kept(history: MemoryHistory, heard: list[Heard], events: dict[tuple[str, st
                 was_first = ROLES[principal.removeprefix("p-")][1] is role
                 if not was_first and not any(f"to {role}" in note for note in given):
                     yield f"lost: {principal} was made {role}"
+            case i.DeviceControlled(action="revoke", device=name):
+                device = decode_entity(f"device/{name}", fleet[f"device/{name}"])
+                if not isinstance(device, Device) or not device.revoked:
+                    yield f"lost: {name} was revoked"
             case i.TokenAdded(token=token):
                 if (EventKind.TOKEN_ADDED, token.id) not in events:
                     yield f"lost: the token {token.id} was made"

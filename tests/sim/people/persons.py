@@ -6,6 +6,8 @@ import asyncio
 import random
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from starloom.core.clock.schedules import work_digest
 from starloom.core.people.approvals.need import seen_hash
 from starloom.core.state import inputs as i
@@ -15,11 +17,11 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Enrollment, SignIn
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.authors import author_of
-from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, Role, ScheduleState
+from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Overlap, Role, ScheduleState
 from tests.sim.client import Client, Told
-from tests.sim.people import plans
+from tests.sim.people import plans, recipes
 from tests.sim.people.door import Door
-from tests.sim.people.site import ROLES, STEWARD, PeopleSite
+from tests.sim.people.site import ROLES, STEWARD, Peopled
 from tests.sim.script import PEOPLE_S, Act
 
 CRONS: Final = ("* * * * *", "* * * * *", "* * * * *", "*/2 * * * *", "0 3 * * *")
@@ -32,7 +34,7 @@ _TRY_AGAIN: Final = frozenset({Code.STORE_UNAVAILABLE, Code.OVERLOADED, Code.CON
 class Person(Client):
     """One person doing one thing with one of its tokens."""
 
-    def __init__(self, site: PeopleSite, act: Act, told: Told) -> None:
+    def __init__(self, site: Peopled, act: Act, told: Told) -> None:
         super().__init__(site, act, told)
         self._site = site
         wallet = site.wallets.get(act.person, [""])
@@ -62,16 +64,28 @@ class Person(Client):
             "code": self._code,
             "sign_in": self._sign_in,
             "words": self._words,
+            "name": self._name,
+            "device": self._device,
+            "decide": self._decide,
+            "recipe": self._recipe,
+            "unrecipe": self._unrecipe,
+            "run": self._run,
         }
         own = acts.get(self._act.kind)
         await (own() if own is not None else super().do())
 
     def _planned(self) -> LoweredPlan:
-        return plans.make(self._chance, [device[2:] for device in self._site.agents])
+        return plans.make(self._chance, self._devices())
+
+    def _devices(self) -> list[str]:
+        return [device[2:] for device in self._site.named]
 
     async def submit(self) -> None:
         """Submit under an idempotency key until told; a plan may be refused for the rights of who sends it."""
-        made, key = self._planned(), self._token()
+        await self._submit(self._planned())
+
+    async def _submit(self, made: LoweredPlan) -> None:
+        key = self._token()
         for attempt in range(8):
             reply = await self._door.ask(
                 i.RequestReceived(
@@ -126,14 +140,18 @@ class Person(Client):
         caller = self._caller()
         if caller is None:
             return
-        chosen = self._chosen(caller, key)
+        chosen, engine = self._chosen(caller, key), self._site.engine
+        recipe = self._chance.choice([None, *recipes.NAMES])
+        version = recipes.newest(engine.shard, recipe) if engine is not None and recipe is not None else None
+        if version is not None:
+            chosen, made = replace(chosen, recipe=recipe), recipes.plan_of(version)
         for _ in range(8):
             reply = await self._door.ask(
                 i.ScheduleSaved(
                     id=self._site.ident(),
                     by="",
                     idempotency=(key, key),
-                    keep_plan=True,
+                    keep_plan=version is None,
                     plan=made,
                     plan_hash=self._hash(made, caller.by),
                     schedule=chosen,
@@ -149,12 +167,17 @@ class Person(Client):
         if not there or caller is None or engine is None:
             return
         old = self._chance.choice(there)
+        version = recipes.newest(engine.shard, old.recipe) if old.recipe is not None else None
+        if old.recipe is not None and version is None:
+            return
         new = self._chosen(caller, old.name)
         fields = self._chance.choice([["overlap", "catch_up"], ["cron"], ["deadline_s", "notify"], ["overlap"]])
         plan = engine.shard.fleet.scheduled_plans.get(old.id)
         base = work_digest(old, plan)
         if some < 0.5 and plan is not None:
             made = plans.kept(plan.plan)
+        if version is not None:
+            made = recipes.plan_of(version)
         await self._door.ask(
             i.ScheduleSaved(
                 id=self._site.ident(),
@@ -162,7 +185,7 @@ class Person(Client):
                 base=base,
                 change=True,
                 given=["author", "owner", "token", *fields],
-                keep_plan=True,
+                keep_plan=version is None,
                 plan=made,
                 plan_hash=self._hash(made, caller.by),
                 schedule=plans.renamed(new, old),
@@ -187,6 +210,26 @@ class Person(Client):
             )
         )
 
+    # Recipes.
+
+    async def _recipe(self) -> None:
+        """Keep a recipe, or its next version; often one of one's own that the clock of somebody runs."""
+        engine, name, made = self._site.engine, self._chance.choice(recipes.NAMES), self._planned()
+        if engine is not None:
+            before = recipes.newest(engine.shard, name)
+            base = before.number if before is not None else 0
+            await self._door.ask(recipes.saving(self._site.ident(), name, made, base))
+
+    async def _unrecipe(self) -> None:
+        name, anyway = self._chance.choice(recipes.NAMES), self._chance.random() < 0.7
+        await self._door.ask(i.RecipeRemoved(id=self._site.ident(), by="", anyway=anyway, name=name))
+
+    async def _run(self) -> None:
+        """Ask for what a recipe does."""
+        key, name = self._token(), self._chance.choice(recipes.NAMES)
+        item = i.RequestReceived(id=self._site.ident(), by="", constellation=f"r-{key}", recipe=name)
+        await self._door.ask(item)
+
     # Rights and secrets.
 
     async def _secret(self) -> None:
@@ -194,6 +237,7 @@ class Person(Client):
         body = NewValue(
             value=f"{name} of {self._token()}",
             devices=chance.choice([None, [], [chance.choice(list(self._site.agents))]]),
+            recipes=chance.choice([None, [], [], [chance.choice(recipes.NAMES)]]),
             tools=chance.choice([None, [], [], ["t.pure", "t.idem"]]),
         )
         await self._door.set_secret(name, body)
@@ -260,19 +304,63 @@ class Person(Client):
             await self._door.ask(i.TokenRevoked(id=self._site.ident(), by="", token=self._chance.choice(mine)))
 
     async def _code(self) -> None:
-        """Open a code by which devices join."""
+        """Open a code, by which a new machine asks to join; it may ask by another open one as well."""
         caller = self._caller()
-        if caller is not None:
-            name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
-            code = Enrollment(
-                code_hash=name,
-                created_ms=0,
-                expires_ms=until_ms,
-                id=name,
-                owner=caller.principal,
-                token=_binding(caller) or "",
-            )
-            await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
+        if caller is None:
+            return
+        name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
+        code = Enrollment(
+            code_hash=name,
+            created_ms=0,
+            expires_ms=until_ms,
+            id=name,
+            owner=caller.principal,
+            preapproved=self._chance.random() < 0.5,
+            token=_binding(caller) or "",
+        )
+        reply = await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
+        if reply is None or reply.faults or self._chance.random() < 0.3:
+            return
+        device, engine = self._site.new_machine(), self._site.engine
+        codes = [one for one in engine.shard.fleet.enrollments.values() if one.state == "open"] if engine else []
+        for one in dict.fromkeys([name, *[self._chance.choice(codes).id for _ in codes[:1]]]):
+            await asyncio.sleep(self._chance.choice([0.0, 5.0]))
+            await self._site.ask_to_join(device, one)
+        self._site.boot_agent(device)
+        for _ in range(2):
+            await asyncio.sleep(self._chance.choice([0.0, 5.0, 20.0]))
+            await self._decide()
+            await asyncio.sleep(self._chance.choice([5.0, 20.0, 60.0]))
+            await self._device(device)
+
+    async def _decide(self) -> None:
+        """Let devices in that ask to join, or not."""
+        engine = self._site.engine
+        found = list(engine.shard.fleet.enrollments.values()) if engine is not None else []
+        for code in [one.id for one in found if one.state == "asking"]:
+            allow = self._chance.random() < 0.8
+            await self._door.ask(i.EnrollmentDecided(id=self._site.ident(), by="", allow=allow, enrollment=code))
+
+    async def _device(self, name: str = "") -> None:
+        """Control a device: most often one that came later, which no plan names."""
+        engine, site = self._site.engine, self._site
+        there = list(engine.shard.fleet.devices.values()) if engine is not None else []
+        later = [one for one in there if one.id not in site.named]
+        if not there:
+            return
+        some = later if later and self._chance.random() < 0.7 else there
+        device = self._chance.choice([one for one in later if one.id == name] or some)
+        action = self._chance.choice(["reserve", "share", "seen", "label", "rename", "reserve"])
+        if device in later and self._chance.random() < 0.6:
+            action = self._chance.choice(["revoke", "revoke", "forget", "leave"])
+        values = {"label": '["kitchen"]', "rename": f"{device.name}-{self._chance.randint(1, 3)}"}
+        item = i.DeviceControlled(
+            id=site.ident(), by="", action=action, device=device.id, reason="asked", value=values.get(action, "")
+        )
+        if action == "leave":
+            await site.ask(replace(item, by=f"device:{device.id}", scope="device"))
+        else:
+            await self._door.ask(item)
 
     async def _words(self) -> None:
         """Ask in words: nobody plans here, so the request waits until it is cancelled."""
@@ -318,6 +406,37 @@ class Person(Client):
         if self._chance.random() < 0.5:
             await self._door.ask(i.DraftClosed(id=self._site.ident(), by="", constellation=found.name))
 
+    async def _name(self) -> None:
+        """Begin something long, give names to further calls of it, and those that a restore has lost to others."""
+        live = set(self._told.accepted)
+        await self._submit(plans.long())
+        names = [name for name in self._told.accepted if name not in live and name.startswith(f"c-{self._token()}-")]
+        for _ in range(10 if names else 0):
+            await asyncio.sleep(self._chance.choice([0.5, 4.0, 15.0, 25.0]))
+            await self._resume_restored()
+            engine = self._site.engine
+            there = engine.shard.constellations.get(names[0]) if engine is not None else None
+            name = next((one for one in plans.NAMES if there is not None and one not in there.specs), "")
+            operation = plans.named(self._chance, name, self._devices())
+            if there is not None and name:
+                await self._door.ask(
+                    i.EditProposed(
+                        id=self._site.ident(),
+                        by="",
+                        base_version=there.head.version,
+                        constellation=there.name,
+                        operations=[operation],
+                        reason=self._token(),
+                    )
+                )
+
+    async def _resume_restored(self) -> None:
+        """Let go on what a restore has paused."""
+        engine = self._site.engine
+        held = list(engine.shard.constellations.values()) if engine is not None else []
+        for name in [one.name for one in held if one.head.state is ConstellationState.PAUSED]:
+            await self._do(name, "resume", None)
+
     def _some_live(self) -> Any:
         engine = self._site.engine
         names = list(engine.shard.live) if engine is not None else []
@@ -338,6 +457,23 @@ class Person(Client):
                     id=self._site.ident(), by="", anyway=True, constellation=name, question=key, value=value
                 )
                 await self._door.ask(answer)
+        await self._answer_devices(share)
+
+    async def _answer_devices(self, share: float) -> None:
+        """Answer what devices ask their owners."""
+        engine = self._site.engine
+        asked = list(engine.shard.fleet.asks.items()) if engine is not None else []
+        for device, ask in [(device, ask) for device, asks in asked for ask in asks.open if not ask.answer]:
+            if self._chance.random() < share:
+                item = i.OwnerAskAnswered(
+                    id=self._site.ident(),
+                    by="",
+                    action=ask.action,
+                    allow=self._chance.random() < 0.8,
+                    ask=ask.id,
+                    device=device,
+                )
+                await self._door.ask(item)
 
     async def finish(self) -> None:
         """What the steward does after the chaos, so that everything comes to its end."""
@@ -347,7 +483,7 @@ class Person(Client):
 class Steward(Person):
     """The first owner, who lets go of what is held, answers, sets what is missing, and at last stops the clocks."""
 
-    def __init__(self, site: PeopleSite, told: Told, chance: random.Random) -> None:
+    def __init__(self, site: Peopled, told: Told, chance: random.Random) -> None:
         super().__init__(site, Act(0.0, "finish", STEWARD, 0, chance.getrandbits(32)), told)
         self._door.text = site.wallets[STEWARD][0]
 
@@ -357,6 +493,8 @@ class Steward(Person):
             return
         await Client.finish(self)
         await self._reply(0.7)
+        for device in [one for one in engine.shard.fleet.devices.values() if one.reserved and not one.revoked]:
+            await self._of_device(device.id, "share", -1)
         late = asyncio.get_running_loop().time() > LASTS_S
         for schedule in self._schedules():
             if late and schedule.state is ScheduleState.ACTIVE:
@@ -366,8 +504,8 @@ class Steward(Person):
         access = engine.shard.access
         for name in plans.SECRETS if late and engine.shard.demands else ():
             record = access.secrets.get(name)
-            if record is None or record.devices or record.tools:
-                body = NewValue(value=f"{name} of {self._site.ident()}", devices=[], tools=[])
+            if record is None or record.devices or record.tools or record.recipes:
+                body = NewValue(value=f"{name} of {self._site.ident()}", devices=[], recipes=[], tools=[])
                 await self._door.set_secret(name, body)
 
 

@@ -8,18 +8,20 @@ from typing import Any
 import msgspec
 
 from starloom_protocol.plan.checks.check import plan_hash
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan
 from starloom_protocol.records.entities import Policy, UndoCall
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval
 from tests.builders import plan, task
-from tests.sim.people.site import ASKS
+from tests.sim.people.owners import ASKED, ASKS
 
 SECRETS = ("one", "two")
-TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name)
+NAMES = tuple(f"n{number}" for number in range(10))
+"""Names that people give to further calls, in this order; after a restore those that were lost come again."""
+TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name, ASKED.name)
 
-LATER_TOOLS = ("t.idem", "t.never", "t.never", ASKS.name)
+LATER_TOOLS = ("t.idem", "t.never", "t.never", ASKS.name, ASKED.name)
 """What may not be repeated comes late, so that a history is put back to before it."""
 
 
@@ -55,6 +57,19 @@ def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
 
 def _hashed(made: LoweredPlan) -> LoweredPlan:
     return msgspec.structs.replace(made, hash=plan_hash(made))
+
+
+def long() -> LoweredPlan:
+    """Return a plan that goes on for long, so that much can be added to it."""
+    args = canonical({"s": 80.0, "value": {"l": [], "n": 1}})
+    policy = Policy(approval=Approval.NEVER)
+    return _hashed(plan(task("t0", args=args), task("t1", "in=t0/n", args=args), policy=policy))
+
+
+def named(chance: random.Random, name: str, devices: list[str]) -> EditOperation:
+    """Return an edit that gives a name to one of few calls, on the device that has all of them."""
+    args = canonical({"s": chance.choice([0.5, 6.0]), "value": {"l": [], "n": chance.randint(1, 2)}})
+    return AddTask(spec=task(name, args=args, device=devices[-1], tool="t.never"))
 
 
 def kept(text: str) -> LoweredPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.core.state.model import Shard
 from starloom.edge.access.callers import SESSION
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Secret
@@ -80,12 +81,13 @@ class SecretRules:
         self._lost = [(one.incarnation, one.until.access.secrets) for one in restores]
         self._now: dict[str, Secret] = {}
         self._until: dict[str, list[tuple[Secret, int]]] = {}
-        self.leases: dict[LeaseRef, tuple[int, str]] = {}
+        self.leases: dict[LeaseRef, tuple[int, str, str]] = {}
 
     def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
         for task, number, attempt in begins(now, event, puts):
             at = LeaseRef(attempt=int(number), constellation=event.stream, incarnation=attempt.incarnation, task=task)
-            self.leases[at] = now.pos + 1, attempt.device
+            head = (now.streams.get(event.stream, {}) | puts)["head"]
+            self.leases[at] = now.pos + 1, attempt.device, head.recipe or ""
         if event.stream != ACCESS:
             return
         for key, record in puts.items():
@@ -108,7 +110,7 @@ class SecretRules:
 
         A device remembers attempts of a history that a restore took away, with the secrets that it had.
         """
-        pos, device = self.leases[at]
+        pos, device, recipe = self.leases[at]
         held = [(record, 1 << 60) for record in self._now.values()]
         for incarnation, secrets in self._lost:
             if at.incarnation < incarnation:
@@ -123,6 +125,8 @@ class SecretRules:
             return "it was replaced or removed before"
         if not any(device in (one.devices or [device]) and tool in (one.tools or [tool]) for one in current):
             return f"it was not for {tool} on {device}"
+        if not any(recipe in (one.recipes or [recipe]) for one in current):
+            return f"it was not for {recipe or 'work without a recipe'}"
         return ""
 
 
@@ -159,16 +163,22 @@ def restored(now: Course, backup: Course, restore: PutBack) -> Iterator[str]:
         is_new = holder.role is not backup.principals()[holder.id].role
         if was is not None and not is_new and ROLE_RANK[holder.role] > ROLE_RANK[was.role]:
             yield f"{given_back} the role {holder.role} to {holder.name}, who was {was.role}"
+    for name, device in now.of_kind(FLEET, "device").items():
+        left = until.fleet.devices.get(name)
+        if name in backup.of_kind(FLEET, "device") and not device.revoked and (left is None or left.revoked):
+            yield f"{given_back} {name} to the fleet"
+        elif left is not None and left.reserved and not device.reserved:
+            yield f"{given_back} all work to {name}, which is reserved"
     for name in backup.of_kind(FLEET, "standing").keys() & now.of_kind(FLEET, "standing").keys():
         if name not in until.fleet.standing:
             yield f"{given_back} the permission {name}"
     for name, secret in now.secrets().items():
-        then, left = backup.secrets().get(name), until.access.secrets.get(name)
+        then, last = backup.secrets().get(name), until.access.secrets.get(name)
         if then is None or then.cipher != secret.cipher:
             continue
-        if left is None:
+        if last is None:
             yield f"{given_back} the secret {name}"
-        elif _wider(secret.devices, left.devices) or _wider(secret.tools, left.tools):
+        elif _wider(secret.devices, last.devices) or _wider(secret.tools, last.tools):
             yield f"{given_back} the secret {name} to receivers that it was kept from"
     for name, schedule in now.schedules().items():
         later = until.fleet.schedules.get(name)
@@ -177,8 +187,16 @@ def restored(now: Course, backup: Course, restore: PutBack) -> Iterator[str]:
             yield f"{given_back} its moments to {name}, which was {later.state if later else 'removed'}"
         work = now.of_kind(FLEET, "scheduled_plan").get(name)
         is_old = work is not None and work == backup.of_kind(FLEET, "scheduled_plan").get(name)
+        then_read, read, last_read = (_texts(one, schedule.recipe) for one in (backup, now, until))
+        if was_active and schedule.recipe and read == then_read != last_read:
+            yield f"{given_back} to {name} its recipe {schedule.recipe} of then"
         if was_active and is_old and work != until.fleet.scheduled_plans.get(name):
             yield f"{given_back} its former work to {name}"
+
+
+def _texts(course: Course | Shard, recipe: str | None) -> list[str]:
+    kept = course.of_kind(FLEET, "recipe") if isinstance(course, Course) else course.fleet.recipes
+    return sorted(one.text for one in kept.values() if one.name == recipe)
 
 
 def _wider(now: list[str], then: list[str]) -> bool:

@@ -93,7 +93,9 @@ class ScheduleRules:
             return
         by = self._stopped_by.get(last.constellation, "")
         failed = last.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
-        unwished = last.state is ConstellationState.CANCELLED and ":" not in by
+        # Of a firing that ends with the right of its clock, the notice of that stop has told.
+        stopped = before.state is ScheduleState.STOPPED
+        unwished = last.state is ConstellationState.CANCELLED and ":" not in by and not stopped
         if failed or before.notify is NotifyWhen.ALWAYS or (unwished and before.overlap is not Overlap.CANCEL_PREVIOUS):
             yield f"{last.constellation} ended {last.state} ({by or 'by nobody'}), and its people hear nothing"
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -22,21 +23,24 @@ from starloom.edge.access import credentials
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.vault import Sealer, Vault
 from starloom.engine.loop import Engine
+from starloom.engine.ports import Reply
 from starloom.store.port import Unavailable
 from starloom.store.sql.history import LIVES_APART
-from starloom_protocol.records.entities import Principal, Token, ToolOffer, decode_entity, encode_entity
+from starloom_protocol.records.entities import Offer, Principal, Token, decode_entity, encode_entity
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
-from starloom_protocol.vocabulary import Effect, PrincipalKind, Repeatability, Role
+from starloom_protocol.vocabulary import PrincipalKind, Profile, Role
+from tests.sim.agent import SimAgent
 from tests.sim.client import Told
 from tests.sim.hub import Nothing, Site
+from tests.sim.people import plans, recipes
+from tests.sim.people.owners import ASKED, ASKS, DeviceOwner
+from tests.sim.people.recipes import Planner
 from tests.sim.restored import put_back
 from tests.sim.slow_store import SlowStore
-from tests.sim.surroundings import TOOLS
+from tests.sim.surroundings import TOOLS, Surroundings
 from tests.store.memory import MemoryCiphertexts, MemoryHistory
 
-ASKS = ToolOffer(name="t.reach", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE])
-"""A tool whose calls a person allows."""
 KEY = b"k" * 32
 """The key of the vault."""
 STEWARD = "ann"
@@ -117,56 +121,90 @@ class NobodyPlans(Nothing):
         """No worker is here."""
 
 
-class PeopleSite(Site):
+class Admits(Protocol):
+    """A request with a token: a hub admits it by what it knows of access, and then decides it."""
+
+    def admitted(self, view: AccessView | None) -> Any: ...
+
+    @property
+    def refusal(self) -> Reply: ...
+
+
+Run = Callable[[AccessView, Engine, Callable[[Any], Awaitable[Any]]], Coroutine[Any, Any, str]]
+"""A route of the edge, at a hub with its view of access, its engine and its inbox."""
+
+
+class Peopled(Surroundings):
     """Keeps everybody's tokens as texts, as their holders do."""
 
-    def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
-        super().__init__(chance, devices)
-        self.tools = [*TOOLS, ASKS]
-        self.jobs = NobodyPlans()
+    def _inhabit(self) -> None:
+        self.tools = [*TOOLS, ASKS, ASKED]
         self.heeded = Heeded()
         self.told_of = Told()
         self.wallets: dict[str, list[str]] = {}
         self.made = 0
         self.vault = SeenVault(Sealer([KEY]), MemoryCiphertexts(self.history), self.clock.now_ms, self.heeded.values)
-        self._mark: i.HistoryRestored | None = None
-        self._ended: list[Engine] = []
-
-    # The edge of a hub.
-
-    def _edge(self) -> dict[str, Any]:
-        marks = [self._mark] if self._mark is not None else []
-        view = AccessView(self.clock.now_ms)
-        return {"live": Follower(view), "secrets": self.vault, "first_inputs": lambda: list(marks)}
-
-    async def _loaded(self, engine: Engine, pos: int) -> None:
-        view = _view_of(engine)
-        view.reset({full_key(kind, key): encode_entity(one) for kind, key, one in engine.shard.access.records()})
-        try:
-            await self.vault.sweep(view.secrets.values())
-        except Unavailable:
-            self.note("the vault was not swept")
-
-    def _is_gone(self, engine: Engine) -> bool:
-        return engine in self._ended
-
-    async def _end(self, engine: Engine, store: SlowStore) -> None:
-        if engine.lost.is_set():
-            # A hub that has found out ends in an orderly way, and tells whoever waits.
-            await engine.stop()
-        self._ended.append(engine)
-        await super()._end(engine, store)
+        self.owners: dict[str, DeviceOwner] = {}
+        self.named = list(self.agents)
+        for device in self.named:
+            self._own(device)
 
     @property
+    @abstractmethod
     def view(self) -> AccessView | None:
-        """What the edge of the present hub knows of access."""
-        return _view_of(self.engine) if self.engine is not None else None
+        """What the edge of the hub that owns the shard knows of access."""
+
+    @abstractmethod
+    async def knock(self, knock: Admits) -> Any:
+        """Ask a hub that admits the request itself."""
+
+    @abstractmethod
+    async def route(self, run: Run) -> str:
+        """Carry out a route at the hub that owns the shard."""
 
     def caller(self, text: str) -> Caller | None:
         """Return whom a token's text belongs to, by the present hub; None if it lets nobody in by it."""
-        if self.view is None:
-            return None
-        return self.view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
+        return caller_of(self.view, text)
+
+    # Devices.
+
+    def _own(self, device: str) -> None:
+        self.owners[device] = self.agents[device].owner = DeviceOwner(
+            device, random.Random(self.chance.getrandbits(32))
+        )
+
+    def _offer(self, device: str) -> Offer:
+        return replace(super()._offer(device), digest=f"x{self.owners[device].answered}")
+
+    def new_machine(self) -> str:
+        """Return a device that has joined nowhere yet, with a key of its own."""
+        device = f"d-new{len(self.agents)}"
+        chance = random.Random(self.chance.getrandbits(32))
+        self.agents[device] = SimAgent(device, 1, chance, self.world)
+        self._own(device)
+        return device
+
+    async def ask_to_join(self, device: str, code: str) -> None:
+        asked = i.EnrollmentAsked(
+            id=self.ident(),
+            by=f"device:{device}",
+            device=device,
+            enrollment=code,
+            key=device,
+            name="new",
+            os="linux",
+            profile=Profile.WORK,
+            scope="device",
+            words="",
+        )
+        await self.ask(asked)
+
+    def left(self) -> list[str]:
+        """Return what agents still hold; one that the hub does not know, or has revoked, keeps what it has to say."""
+        assert self.engine is not None
+        devices = self.engine.shard.fleet.devices
+        out = [name for name in self.agents if name not in devices or devices[name].revoked]
+        return [words for words in super().left() if not any(f" of {device} " in words for device in out)]
 
     # People.
 
@@ -199,6 +237,9 @@ class PeopleSite(Site):
         return token, f"{prefix}_{name}_{secret}"
 
     async def furnish(self) -> None:
+        """Make people, and recipes of the steward."""
+        planner = Planner(self, random.Random(self.chance.getrandbits(32)))
+        self._planning = asyncio.get_running_loop().create_task(planner.run())
         for name, (kind, role) in ROLES.items():
             token, text = self.issued(name, role)
             principal = Principal(created_ms=0, id=f"p-{name}", kind=kind, name=name, role=role)
@@ -208,12 +249,77 @@ class PeopleSite(Site):
                 session, text = self.issued(name, role, token.id, ttl_s=86_400, kind=SESSION)
                 await self.ask(i.TokenAdded(id=self.ident(), by=ENGINE, token=session))
                 self.wallets[name].append(text)
+        await self._keep_recipes()
+
+    async def _keep_recipes(self) -> None:
+        caller = self.caller(self.wallets[STEWARD][0])
+        assert caller is not None
+        for name in recipes.NAMES:
+            made = plans.make(self.chance, [device[2:] for device in self.named])
+            await self.ask(replace(recipes.saving(self.ident(), name, made, 0), by=caller.by, scope=caller.role))
 
     def is_over(self) -> bool:
-        if not super().is_over() or self._mark is not None:
+        if not super().is_over():
             return False
         assert self.engine is not None
         return not any(one.due_ms or one.queued for one in self.engine.shard.fleet.schedules.values())
+
+    async def close(self) -> None:
+        self._planning.cancel()
+        await asyncio.gather(self._planning, return_exceptions=True)
+        await super().close()
+
+
+class PeopleSite(Peopled, Site):
+    """One hub, whose history can be put back."""
+
+    def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
+        super().__init__(chance, devices)
+        self.jobs = NobodyPlans()
+        self._mark: i.HistoryRestored | None = None
+        self._ended: list[Engine] = []
+        self._inhabit()
+
+    # The edge of a hub.
+
+    def _edge(self) -> dict[str, Any]:
+        marks = [self._mark] if self._mark is not None else []
+        view = AccessView(self.clock.now_ms)
+        return {"live": Follower(view), "secrets": self.vault, "first_inputs": lambda: list(marks)}
+
+    async def _loaded(self, engine: Engine, pos: int) -> None:
+        view = _view_of(engine)
+        view.reset({full_key(kind, key): encode_entity(one) for kind, key, one in engine.shard.access.records()})
+        try:
+            await self.vault.sweep(view.secrets.values())
+        except Unavailable:
+            self.note("the vault was not swept")
+
+    def _is_gone(self, engine: Engine) -> bool:
+        return engine in self._ended
+
+    async def _end(self, engine: Engine, store: SlowStore) -> None:
+        if engine.lost.is_set():
+            # A hub that has found out ends in an orderly way, and tells whoever waits.
+            await engine.stop()
+        self._ended.append(engine)
+        await super()._end(engine, store)
+
+    @property
+    def view(self) -> AccessView | None:
+        """What the edge of the present hub knows of access."""
+        return _view_of(self.engine) if self.engine is not None else None
+
+    async def knock(self, knock: Admits) -> Any:
+        item = knock.admitted(self.view)
+        return knock.refusal if item is None else await self.ask(item)
+
+    async def route(self, run: Run) -> str:
+        view, engine = self.view, self.engine
+        return await run(view, engine, self.ask) if view is not None and engine is not None else "no hub is here"
+
+    def is_over(self) -> bool:
+        return super().is_over() and self._mark is None
 
     # Backups.
 
@@ -260,6 +366,12 @@ class PeopleSite(Site):
                 del promised[name]
         told.edits.clear()
         told.cancelled.clear()
+
+
+def caller_of(view: AccessView | None, text: str) -> Caller | None:
+    if view is None:
+        return None
+    return view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
 
 
 def _view_of(engine: Engine) -> AccessView:

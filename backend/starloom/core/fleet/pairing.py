@@ -80,15 +80,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     if enrollment is None or enrollment.state != "open" or enrollment.expires_ms <= work.at_ms:
         why = "is used" if enrollment is not None and enrollment.state != "open" else "has expired"
         raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
-    existing = shard.fleet.devices.get(item.device)
-    if existing is not None and existing.revoked:
-        # Anyone else who has the key could come back with it.
-        ending = "has left" if existing.left else "was revoked here"
-        why = f"this key {ending}, as {existing.name}; make another: starloom-agent leave, then join again"
-        raise Refusal(fault(Code.DEVICE_REVOKED, why))
-    if existing is not None:
-        why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
-        raise Refusal(fault(Code.CONFLICT, why))
+    _refuse_known_key(work, item.device)
     _refuse_misleading(item)
     if enrollment.devices > 1:
         enrollment = _request_under_code(work, enrollment, item)
@@ -114,6 +106,23 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     work.answer(
         {"device": item.device, "name": request.name, "state": "approved" if enrollment.preapproved else "asking"}
     )
+
+
+def _refuse_known_key(work: Work, device: str) -> None:
+    """Refuse a key that is in the fleet or was in it.
+
+    Raises:
+        Refusal: `device_revoked` or `conflict`.
+    """
+    existing = work.shard.fleet.devices.get(device)
+    if existing is not None and existing.revoked:
+        # Anyone else who has the key could come back with it.
+        ending = "has left" if existing.left else "was revoked here"
+        why = f"this key {ending}, as {existing.name}; make another: starloom-agent leave, then join again"
+        raise Refusal(fault(Code.DEVICE_REVOKED, why))
+    if existing is not None:
+        why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
+        raise Refusal(fault(Code.CONFLICT, why))
 
 
 def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked, name: str) -> list[str]:
@@ -219,6 +228,9 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         reserved=before is not None and before.reserved,
     )
     put_device(work, EventKind.DEVICE_JOINED, device, also=[("enrollment", enrollment.id, approved)])
+    requests = [one.id for one in work.shard.fleet.enrollments.values() if one.device == device.id]
+    joined = "this key has joined by another code"
+    end_codes(work, (one for one in requests if one != enrollment.id), joined)
 
 
 def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
@@ -230,6 +242,8 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
         hint = "`starloom devices` lists what has joined; `starloom enroll` makes another code."
         raise Refusal(fault(Code.CONFLICT, f"this request to join is {enrollment.state} already", hint=hint))
     if item.allow:
+        # A request that an earlier release left open when its key joined by another code.
+        _refuse_known_key(work, enrollment.device or "")
         _approve(work, enrollment)
     else:
         _deny(work, enrollment, item.reason, item.reason or "denied by a person")

@@ -196,6 +196,9 @@ def not_begun(case: Case) -> None:
         _end(case)
     elif code is Code.MISSING_GRANT and _try_other_call(case):
         return
+    elif code in _WAITS_FOR_OWNER and _connected_since(case):
+        # Its offer came before this report: the owner may have answered meanwhile, and no further offer would show it.
+        _again(case, at_once=True)
     elif code in _WAITS_FOR_OWNER:
         reason, attention = _WAITS_FOR_OWNER[code]
         note = case.attempt.detail
@@ -205,6 +208,12 @@ def not_begun(case: Case) -> None:
         _end(case)
     else:
         _again(case, at_once=refusals < 2)
+
+
+def _connected_since(case: Case) -> bool:
+    """Tell whether the device of an attempt has connected again since it was leased."""
+    device = case.work.shard.fleet.devices.get(case.attempt.device)
+    return device is not None and device.link_since_ms > case.attempt.leased_ms
 
 
 def _all_refused(case: Case) -> bool:
