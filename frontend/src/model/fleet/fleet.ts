@@ -42,6 +42,12 @@ interface Kept {
 }
 const cache = new WeakMap<StreamModel, Kept>();
 
+/** Whether a device offers all of these tools; one that has never sent an offer may. */
+export const offersAll =
+  (tools: readonly string[]) =>
+  ({ offer }: DeviceView): boolean =>
+    !offer?.tools?.length || tools.every((tool) => offer.tools?.some((one) => one.name === tool));
+
 /** All devices that were not revoked, by id, in joining order. */
 export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
   return kept(fleet).views;
