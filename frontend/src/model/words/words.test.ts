@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { presentation } from "./presentation.ts";
-import { bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
+import { author, bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
@@ -63,4 +63,10 @@ it("shows a state with a reason that says nothing of it as the state, and no rea
   expect(presentation("succeeded", "busy", { checked: true }).word).toBe("Done, checked");
   expect(presentation("failed", "held").word).toBe("Failed");
   expect(() => presentation("failed", "newer" as "held")).toThrow("older than the hub");
+});
+
+it("calls a process of the hub by no name of its own", () => {
+  expect(author("worker:vm-8701-7f6941")).toBe("Starloom");
+  expect(author("model")).toBe("the hub's model");
+  expect(author("person:mara#tok")).toBe("mara");
 });
