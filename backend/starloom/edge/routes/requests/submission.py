@@ -15,6 +15,7 @@ from fastapi import APIRouter, Query, Request
 
 from starloom.core.clock.cron import in_words
 from starloom.core.people.approvals.need import other_plan
+from starloom.core.people.recipes.proposals import is_request_of
 from starloom.core.rights.authorship import faults_of
 from starloom.core.rights.call_effects import TRASH
 from starloom.core.state import inputs
@@ -41,7 +42,6 @@ from starloom_protocol.api.previews import Created, PlaceRow, RequestPreview, Rh
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Budget, Fault
-from starloom_protocol.stream.authors import who
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     CODES,
@@ -301,7 +301,7 @@ class Submit:
         for row in rows:
             headline = await self._hub.headlines.of(row.id)
             head = headline[0] if headline is not None else None
-            if head is not None and who(head.author) == who(caller.by) and not head.schedule:
+            if head is not None and is_request_of(head, caller.by):
                 words = head.request or head.name or row.id
                 shown = words if len(words) <= TITLE_MOST else f"{words[:TITLE_MOST]}..."
                 newest = [{"title": f"{NEWEST.title}: {shown}", "path": f"/constellations/{row.id}"}]
