@@ -425,6 +425,14 @@ describe("a device that is revoked", () => {
 });
 
 describe("the hub", () => {
+  it("tells a new name of the device, which the page shows", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([]);
+    expect(agent.view().name).toBe("phone");
+    bench.hub.send({ t: "name", name: "pocket" });
+    await until(async () => agent.view().name === "pocket");
+  });
+
   it("that has another key is not spoken to", async () => {
     const bench = new Bench({ hub: { key: "b3RoZXI", name: "phone" } });
     const life = bench.life([]);

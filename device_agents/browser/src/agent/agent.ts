@@ -318,6 +318,9 @@ export class Agent implements Peer {
       case "fetch_facts":
         this.#link.push([lookUp(frame, this.outbox.endOf(frame.at) ?? this.#ledger.resultOf(frame.at))]);
         return;
+      case "name":
+        this.#show({ name: frame.name });
+        return;
       case "ping":
         this.#link.push([{ t: "pong", at_ms: frame.at_ms }]);
         return;
