@@ -256,7 +256,7 @@ class Agent:
         self._session = welcome.session
         self._take_name(welcome.device_name)
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
-        return [*self._begun_lately(), *self._device.greeting()]
+        return [*self._begun_lately(), *self._device.greeting(welcome.hub_time_ms)]
 
     def _take_name(self, name: str) -> None:
         """Keep the name of this device for its own commands."""
@@ -648,6 +648,7 @@ class Agent:
             fence_at=lease.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
+            clock_ahead_s=self._device.clock_ahead_s,
             unattended=self._settings.unattended,
             session=self.sessions.take(tool, at.constellation),
         )

@@ -5,6 +5,9 @@ export const PROTOCOL_VERSIONS = [3, 4] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
 export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "name": 4, "over": 3, "vitals": 3};
 
+/** A clock that is off by more seconds is named. */
+export const CLOCK_OFF_S = 60;
+
 export const MESSAGE_BYTES_MAX = 1048576;
 
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
