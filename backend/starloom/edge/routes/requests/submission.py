@@ -195,13 +195,13 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _require_one_of(body)
-            found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
-            if found.outcome is not Match.EXACT:
-                understood = self._understood(found)
+            matched = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
+            if matched.outcome is not Match.EXACT:
+                understood = self._understood(matched)
                 if any(place["path"] == NEWEST.path for place in understood.get("places", ())):
                     understood["places"] = await self._with_newest(understood["places"], caller_of(request))
                 return json_reply({"understood": understood, "plan_hash": None, "tasks": []})
-            plan = self._require_model(self._meant(found))
+            plan = self._require_model(self._meant(matched))
         else:
             checked = await self._check(request, body, size)
             if checked is not None:
@@ -226,7 +226,7 @@ class Submit:
         if warned := [*filter(None, [may_not]), *self._warned(plan)]:
             answer["warnings"] = [*preview.get("warnings", ()), *warned]
         if body.request is not None:
-            answer["understood"] = self._understood(found)
+            answer["understood"] = self._understood(matched)
         return json_reply(answer)
 
     def _refuse_unsubmitted(self, caller: Caller, plan: LoweredPlan) -> None:
