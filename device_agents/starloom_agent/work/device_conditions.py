@@ -108,7 +108,7 @@ class Conditions:
         bound_s = CLOCK_OFF_S / 2 if self._clock_off.get(DeviceFact.CLOCK) else CLOCK_OFF_S
         if abs(ahead_s) > bound_s and self._clock_off and abs(ahead_s - self.clock_ahead_s) < CLOCK_OFF_S:
             return {}
-        facts = {DeviceFact.CLOCK: str(ahead_s) if abs(ahead_s) > bound_s else ""}
+        facts: dict[str, str] = {DeviceFact.CLOCK: str(ahead_s) if abs(ahead_s) > bound_s else ""}
         if facts == (self._clock_off or {DeviceFact.CLOCK: ""}):
             return {}
         self._clock_off = facts

@@ -209,8 +209,9 @@ def test_it_is_started_in_the_background_once_and_stopped(home: AgentHome) -> No
     assert running_pid(home) is None
     assert "no agent runs" in typed(home, "stop").stdout
     write_status(home, hub="https://hub", device="d-1", state=REFUSED, reason="revoked by a person", slots=1)
-    assert "it had ended" in (again := typed(home, "start").stdout)
-    assert "revoked by a person" in again
+    told = typed(home, "start").stdout
+    assert "it had ended" in told
+    assert "revoked by a person" in told
     typed(home, "stop")
 
 

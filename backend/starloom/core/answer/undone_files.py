@@ -93,7 +93,8 @@ def trashed(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) ->
         spec, device = constellation.specs[task], constellation.tasks[task].device
         if spec.tool == _TRASH and spec.undoes is None and device is not None:
             by_device.setdefault(device, []).append(_trashed_by(constellation, task))
-    sentences, more = [], 0
+    sentences: list[str] = []
+    more = 0
     for device, calls in by_device.items():
         paths, files = sorted(path for in_call, _ in calls for path in in_call), sum(count for _, count in calls)
         if len(sentences) == _DEVICES_NAMED:
