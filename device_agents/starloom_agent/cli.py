@@ -30,7 +30,7 @@ import starloom_agent
 from starloom_agent.home.directory import DEFAULT_SLOTS, SLOTS_MOST, AgentHome, Joined, NotJoined, named_home
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.home.locking import AlreadyRunning, running_pid
-from starloom_agent.home.status_file import ONLINE, read_status
+from starloom_agent.home.status_file import ONLINE, REFUSED, read_status
 from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, granting, leaving, mcp, trash
 from starloom_agent.owner.join_command import JOIN_CODE, CannotDo, UsageFault, answer_to, join, show
@@ -279,9 +279,11 @@ def status(options: argparse.Namespace) -> int:
     show(f"device    {joined.name} ({load_or_make(home.key).device})")
     show(f"hub       {joined.hub}")
     show(f"profile   {read_policy(home.policy).profile}")
-    how = f"runs, process {pid}" if pid else f"does not run; start it: {home.line_for('start')}"
-    show(f"agent     {how}")
     last_status = read_status(home)
+    refused = last_status is not None and last_status.state == REFUSED
+    ended = "has ended: the hub refuses this device (see link). Join it again by a new code, or" if refused else ""
+    how = f"runs, process {pid}" if pid else f"{ended or 'does not run;'} start it: {home.line_for('start')}"
+    show(f"agent     {how}")
     slots = last_status.slots if pid and last_status is not None and last_status.slots else home.slots_kept()
     show(f"at once   {slots} {'task' if slots == 1 else 'tasks'}")
     if last_status is None:
@@ -293,7 +295,8 @@ def status(options: argparse.Namespace) -> int:
         show(f"version   the agent that runs is {last_status.version}, this command {starloom_agent.__version__}")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last_status.since_s))
     if pid or last_status.state != ONLINE:
-        show(f"link      {last_status.state if pid else 'stopped'} since {since}: {last_status.reason}")
+        state = last_status.state if pid or refused else "stopped"
+        show(f"link      {state} since {since}: {last_status.reason}")
     else:
         # The agent was killed: nobody wrote down when.
         show(f"link      stopped without a word; it was online from {since}")

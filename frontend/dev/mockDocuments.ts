@@ -49,6 +49,7 @@ export function whyAll(entities: Map<string, Entity>): unknown {
 
 export const SCHEDULES = [
   {
+    author: "person:mara#k",
     catch_up: "one",
     cron: "30 2 * * *",
     fired: 3,

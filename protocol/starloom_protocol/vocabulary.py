@@ -128,7 +128,8 @@ class DeviceLink(StrEnum):
 class DeviceFact(StrEnum):
     """The facts that a device reports beside its offer; `true` or `false`, unless described otherwise.
 
-    `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
+    `battery` is its charge in percent; `clock` the seconds that its clock is ahead of its hub's (below 0: behind), and
+    empty where they are few (`CLOCK_OFF_S`). `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
     `courtesy` is how the rule of its owner has it now, a `Courtesy`, and `courtesy_why` the `CourtesyCause`;
     `courtesy_until` is the time of day, by the clock of the device, at which quiet hours end. `tap` names its attempts
     that wait for a tap of the person who holds it, each as CONSTELLATION/TASK/ATTEMPT.
@@ -136,6 +137,7 @@ class DeviceFact(StrEnum):
 
     BATTERY = "battery"
     CHARGING = "charging"
+    CLOCK = "clock"
     COURTESY = "courtesy"
     COURTESY_UNTIL = "courtesy_until"
     COURTESY_WHY = "courtesy_why"
@@ -172,6 +174,8 @@ class Vital(StrEnum):
     MEMORY_PERCENT = "memory_percent"
 
 
+CLOCK_OFF_S: Final = 60
+"""A clock that is off by more is named: people read times to the minute, and a slow line costs seconds."""
 DISK_NEARLY_FULL_PERCENT: Final = 90
 """From here on a disk counts as nearly full. The recipe `disk-space` has the same bound."""
 

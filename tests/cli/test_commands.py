@@ -109,7 +109,7 @@ def test_without_an_id_the_runs_of_a_schedule_are_passed_over(hub: StubHub) -> N
     hub.answers["POST", "/constellations/c-mine/pause"] = (200, {"id": "c-mine", "state": "paused"})
     code, said = starloom(hub, "pause")
     assert code == 0
-    assert "Fleet health (c-mine), the newest that no schedule began" in said
+    assert "Fleet health (c-mine), your newest" in said
     hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
     hub.answers["POST", "/constellations/c-fired/pause"] = (200, {"id": "c-fired", "state": "paused"})
     assert starloom(hub, "pause")[0] == 0
@@ -123,7 +123,7 @@ def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
     said = starloom(hub, "ls")[1]
     assert "Nightly (by a schedule)" in said
     assert said.count("succeeded, alarm") == 1
-    assert "Commands without an ID mean c-mine, the newest that no schedule began." in said
+    assert "Commands without an ID mean c-mine, your newest." in said
     hub.answers[NEWEST] = (200, {"items": [mine, fired], "next": None})
     assert "without an ID" not in starloom(hub, "ls")[1]
     assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]

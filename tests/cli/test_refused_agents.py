@@ -26,6 +26,13 @@ def test_an_agent_that_the_hub_refuses_is_not_merely_offline(hub: StubHub) -> No
     assert "old runs agent" not in said
 
 
+def test_a_device_whose_clock_is_off_is_named(hub: StubHub) -> None:
+    shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.1.0"}
+    item = {**shown, "id": "d-nas", "name": "nas", "older_than": "", "facts": {}, "condition": {"clock": "-7200"}}
+    hub.answers["GET", "/devices"] = (200, {"items": [item], "next": None})
+    assert "nas has a clock that is 2 h 0 min behind the hub's: times of its files" in starloom(hub, "devices")[1]
+
+
 def test_an_agent_of_another_build_than_that_of_the_hub_is_named(hub: StubHub) -> None:
     shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.1.0"}
     builds = {"own": "aaaaaaaa", "same": "aaaaaaaa", "other": "bbbbbbbb"}

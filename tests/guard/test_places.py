@@ -60,7 +60,7 @@ async def test_t92_a_text_in_a_place_is_one_short_line_and_reaches_no_model(name
 async def test_t92_a_text_too_long_for_a_place_takes_its_sentence_with_it() -> None:
     found, _ = await written(HOSTILE["is a long order"])
     assert found.words == ""
-    assert "no value that you cite has {1}" in found.reason
+    assert "no cited value has {1}" in found.reason
 
 
 async def test_t92_a_value_in_a_place_opens_no_other_place_and_no_source() -> None:

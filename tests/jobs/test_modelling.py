@@ -219,6 +219,21 @@ async def test_a_model_starts_no_recipe_that_uses_a_secret() -> None:
     assert not constellation.tasks
 
 
+async def test_the_failure_of_a_model_is_told_as_its_own_with_the_nearest_recipe() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("check one and tell me what is wrong")
+    echo = read_recipe(msgspec.json.encode(ECHO)).recipe
+    assert echo is not None
+    async with fake_model(Say(text="I would rather not.")) as fake:
+        await plan(hub, models(fake, hub), catalogue=Catalogue([echo]))
+    assert "- answer: the answer holds no whole JSON object" in str(fake.asked[1])
+    fault = constellation.head.fault
+    assert fault.code is Code.MODEL_ANSWER
+    own, _, offer = fault.reason.partition(". Without the model these words start nothing: ")
+    assert own == "after 2 repairs the model's answer still has faults: the answer holds no whole JSON object"
+    assert "may mean 'Echo'" in offer
+
+
 async def test_a_recipe_that_was_not_offered_is_refused_and_mended() -> None:
     hub = Hub()
     constellation: Any = hub.ask("look around on one")

@@ -157,5 +157,6 @@ HUB: list[f.Frame] = [
         start_to_close_s=60.0,
         tool="ask",
     ),
+    f.NameFrame(name="attic pc"),
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

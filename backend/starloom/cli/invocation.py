@@ -37,7 +37,7 @@ IdArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[ID]",
-        help="A constellation; without it the newest that no schedule began.",
+        help="A constellation; without it your newest.",
         autocompletion=completion.constellations,
     ),
 ]
@@ -119,10 +119,10 @@ class Invocation:
         if identity:
             self.constellation = identity
             return identity
-        row, first = self.default_constellation()
+        row, words = self.default_constellation()
         self.constellation = row["id"]
-        if not first and not self.as_json:
-            say(f"{row['name'] or row['id']} ({row['id']}), the newest that no schedule began:", sys.stderr)
+        if words and not self.as_json:
+            say(f"{row['name'] or row['id']} ({row['id']}), {words}:", sys.stderr)
         return row["id"]
 
     def task_ids(self, constellation: str, names_given: Sequence[str]) -> list[str]:
@@ -134,19 +134,24 @@ class Invocation:
         existing = {task["id"] for task in self.client.get(get_constellation(constellation))["tasks"]}
         return [next((task_id for task_id in ids if task_id in existing), ids[0]) for ids in ids_of_each]
 
-    def default_constellation(self) -> tuple[ConstellationRow, bool]:
-        """Return the constellation that commands without an ID mean, and whether `ls` lists it first.
+    def default_constellation(self, newest: ConstellationRow | None = None) -> tuple[ConstellationRow, str]:
+        """Return the constellation that commands without an ID mean, and in words which it is.
 
-        It is the newest that no schedule began, or else the newest.
+        It is the newest that the caller asked for; else the newest that no schedule began, or the newest. No words are
+        needed where `ls` lists it first, as `newest`.
 
         Raises:
             Problem: there is none.
         """
-        items = self.client.get(get_constellations(limit=NEWEST_LOOKED_AT))["items"]
+        own = self.client.get(get_constellations(own=True, limit=1))["items"]
+        items = [newest] if newest is not None and own else []
+        items = items or self.client.get(get_constellations(limit=NEWEST_LOOKED_AT))["items"]
         if not items:
             raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
-        newest = next((row for row in items if not row.get("schedule")), items[0])
-        return newest, newest is items[0]
+        row = next((row for row in [*own, *items] if not row.get("schedule")), items[0])
+        if row["id"] == items[0]["id"]:
+            return row, ""
+        return row, "your newest" if row in own else "the newest that no schedule began"
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""

@@ -158,10 +158,20 @@ def get_constellations(
     cursor: str | None = None,
     limit: int | None = None,
     tries: bool | None = None,
+    own: bool | None = None,
 ) -> Get[Items[ConstellationRow]]:
     return Get(
         "/constellations",
-        {"state": state, "q": q, "device": device, "of": of, "cursor": cursor, "limit": limit, "tries": tries},
+        {
+            "state": state,
+            "q": q,
+            "device": device,
+            "of": of,
+            "cursor": cursor,
+            "limit": limit,
+            "tries": tries,
+            "own": own,
+        },
     )
 
 

@@ -19,6 +19,7 @@ from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.process.ending import end_tasks
 from starloom.store.port import InboxPort, JobReads, StreamState, Unavailable
 from starloom_protocol.records.entities import Fault
+from starloom_protocol.stream.authors import WORKER
 from starloom_protocol.stream.feed import FLEET
 
 CLAIM_TTL_S = 15.0
@@ -82,7 +83,7 @@ class WorkerJob:
     def signed(self) -> dict[str, Any]:
         """The fields by which an input names the job and its worker."""
         return {
-            "by": f"worker:{self.worker}",
+            "by": f"{WORKER}{self.worker}",
             "constellation": self.constellation,
             "id": uuid.uuid4().hex,
             "job": self.job,

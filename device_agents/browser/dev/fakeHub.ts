@@ -34,6 +34,8 @@ export class FakeHub {
   /** The highest report that `hello` may count on: set it to what this hub has durably. */
   durable = 0;
   connections = 0;
+  /** The clock that its welcome tells; 0: it has none. */
+  timeMs = 0;
   #session: Session | null = null;
   #socket: FakeSocket | null = null;
   /** What this hub signs with; another key makes it a false one. */
@@ -128,7 +130,7 @@ export class FakeHub {
       t: "welcome",
       alive_interval_s: 5,
       device_name: "phone",
-      hub_time_ms: 0,
+      hub_time_ms: this.timeMs,
       http_token: "token",
       lease_grace_s: 5,
       lease_ttl_s: 15,

@@ -315,6 +315,16 @@ class AgentHome:
     def join(self, record: Joined) -> None:
         write_private(self.hub, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
+    def rename(self, name: str) -> None:
+        """Keep the name that the hub has for this device now.
+
+        Raises:
+            NotJoined: there is no record of the hub.
+        """
+        record = self.joined()
+        if record.name != name:
+            self.join(msgspec.structs.replace(record, name=name))
+
 
 def remove_if_empty(folder: Path) -> bool:
     """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""

@@ -16,6 +16,8 @@ import starloom_agent
 from starloom_agent.home.directory import AgentHome, write_private
 
 ONLINE = "online"
+REFUSED = "refused"
+"""The agent has ended, because the hub said that trying again will not help."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.home.locking import running_pid
-from starloom_agent.home.status_file import ONLINE, read_status
+from starloom_agent.home.status_file import ONLINE, REFUSED, read_status
 from starloom_agent.install import service
 
 START_WITHIN_S = 60.0
@@ -46,7 +46,7 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
     if pid is not None:
         say(f"the agent runs already, process {pid}{_without_hub(home)}")
         return
-    process = None
+    process, before = None, read_status(home)
     if service.is_installed(home):
         service.start(home, say)
     else:
@@ -59,6 +59,8 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
             raise AgentControlFault(f"the agent did not start within {START_WITHIN_S:g} s:\n{log_tail(home)}")
         time.sleep(_STEP_S)
     say(f"the agent runs, process {pid}; its log is {_log(home)}")
+    if before is not None and before.state == REFUSED:
+        say(f"it had ended, and does so again if nothing has changed there: {before.reason}")
 
 
 def _without_hub(home: AgentHome) -> str:

@@ -189,6 +189,7 @@ class ToolContext:
                empty where no such program may run
     notes      a folder of the agent for data that tools keep between calls, or None
     unattended whether nobody is before this device, as it is one of the demonstration
+    clock_ahead_s  the seconds that the clock of this device is ahead of its hub's; 0 where they are few
     detached   takes the programs that outlive a call that succeeds
     confine    gives up every file but the granted folders and `workdir`, for good; a tool that starts caged programs
                calls it when the last one has ended, because no cage can be made afterwards
@@ -213,6 +214,7 @@ class ToolContext:
     cage: str = ""
     notes: Path | None = None
     unattended: bool = False
+    clock_ahead_s: int = 0
     detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
     begin: Callable[[], None] = _stay_free

@@ -47,6 +47,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     confined: bool = False
     environment: dict[str, str] = {}
     fence_at: float | None = None
+    clock_ahead_s: int = 0
     files_out: list[FileOut] = []
     hosts: list[str] = []
     inputs: list[DispatchInput] = []

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from starloom_agent.home.status_file import REFUSED
 from starloom_agent.wire.connection import Connection, ConnectionEnded
 from starloom_agent.wire.dialling import Route
 from starloom_protocol.wire.frames import Frame, LeaseRef
@@ -105,7 +106,7 @@ class Link:
                 doubts = (0 if opened else doubts) + ended.final
                 is_sure = ended.final and (not ended.doubtful or doubts >= DOUBTS_MOST)
                 if is_sure and not ended.unknown:
-                    self._status("stopped", ended.reason)
+                    self._status(REFUSED, ended.reason)
                     return ended
                 wait_s = self.wait_s(failures, ended.retry_after_s)
                 if is_sure:

@@ -1,4 +1,4 @@
-"""The condition of this device beside its offer: its battery in steps, its owner's presence, its courtesy, a full disk.
+"""The condition of this device beside its offer: battery in steps, owner's presence, courtesy, full disk, wrong clock.
 
 Read from the system where that is cheap (Linux). A device without a battery and a screen and with disk space reports
 nothing. The hub chooses a device last if its battery is nearly empty or its owner is using it, and never if its disk is
@@ -16,7 +16,7 @@ from typing import Final
 
 from starloom_agent.platforms import batteries
 from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now, quiet_until
-from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
+from starloom_protocol.vocabulary import CLOCK_OFF_S, Courtesy, CourtesyCause, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
@@ -44,9 +44,14 @@ class Conditions:
         folder: Path,
         supplies: Path = batteries.SUPPLIES,
         minute: Callable[[], int] = minute_of_day,
+        wall: Callable[[], float] = lambda: time.time(),
     ) -> None:
         self._clock = clock
         self._minute = minute
+        self._wall = wall
+        self._hub_at_zero: float | None = None
+        """The time of the hub when `clock` was 0; None before the first welcome."""
+        self._clock_off: dict[str, str] = {}
         self._courtesy: dict[str, str] = {}
         self._refuses_since: float | None = None
         self.rule: CourtesyRule | None = None
@@ -62,6 +67,15 @@ class Conditions:
         self.unwritten = False
         """Whether the last write of the ledger failed because the disk was full."""
 
+    def take_hub_time(self, hub_time_ms: int) -> None:
+        """Note the clock of the hub, as its welcome has it."""
+        self._hub_at_zero = hub_time_ms / 1000 - self._clock() if hub_time_ms > 0 else None
+
+    @property
+    def clock_ahead_s(self) -> int:
+        """The seconds that the clock of this device is ahead of its hub's, as reported last; 0 if they are few."""
+        return int(self._clock_off.get(DeviceFact.CLOCK) or 0)
+
     def greeting(self) -> list[ConditionFrame]:
         """Return the condition for a hub that has just welcomed this device."""
         self._read_at = self._clock()
@@ -71,19 +85,34 @@ class Conditions:
         # This hub hears of a no only now: what it gave at the welcome was on its way, and a refusal would fail it.
         self._refuses_since = None
         self._courtesy = self._courtesy_facts()
-        facts = {**self._battery, **self._disk, **self._owner, **self._courtesy}
+        self._clock_off = {}
+        facts = {**self._battery, **self._disk, **self._owner, **self._courtesy, **self._changed_clock()}
         return [ConditionFrame(facts=facts)] if facts else []
 
     def changed(self) -> list[ConditionFrame]:
         """Return the changes to report now; usually there are none."""
         facts = {**self._changed_disk(), **self._changed_battery(), **self._changed_owner()}
-        facts |= self._changed_courtesy()
+        facts |= self._changed_courtesy() | self._changed_clock()
         return [ConditionFrame(facts=facts)] if facts else []
 
     @property
     def is_full(self) -> bool:
         """Whether the folder of the agent has no room for a write."""
         return self.unwritten or free_bytes(self._folder) < LEAST_FREE_BYTES
+
+    def _changed_clock(self) -> dict[str, str]:
+        if self._hub_at_zero is None:
+            return {}
+        ahead_s = round(self._wall() - self._hub_at_zero - self._clock())
+        # Between the two bounds what was told stays, and a clock that runs off slowly is told once a minute of it.
+        bound_s = CLOCK_OFF_S / 2 if self._clock_off.get(DeviceFact.CLOCK) else CLOCK_OFF_S
+        if abs(ahead_s) > bound_s and self._clock_off and abs(ahead_s - self.clock_ahead_s) < CLOCK_OFF_S:
+            return {}
+        facts: dict[str, str] = {DeviceFact.CLOCK: str(ahead_s) if abs(ahead_s) > bound_s else ""}
+        if facts == (self._clock_off or {DeviceFact.CLOCK: ""}):
+            return {}
+        self._clock_off = facts
+        return facts
 
     def _changed_disk(self) -> dict[str, str]:
         room = self._room()

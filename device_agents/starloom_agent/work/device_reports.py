@@ -40,8 +40,9 @@ class DeviceReports:
         self._display_due_at = 0.0
         self._reported_questions: tuple[str, tuple[str, ...]] | None = None
 
-    def greeting(self) -> list[Frame]:
-        """Return what a hub hears that has just welcomed this device."""
+    def greeting(self, hub_time_ms: int) -> list[Frame]:
+        """Return what a hub hears that has just welcomed this device at this time."""
+        self._conditions.take_hub_time(hub_time_ms)
         self._reported_questions = None
         self._vitals.begin()
         self._take_rule()
@@ -77,6 +78,11 @@ class DeviceReports:
         if self._link.connection is not None and self._vitals.is_due():
             self._figures = await asyncio.to_thread(read_vitals, self._folder)
         self._tell_conditions()
+
+    @property
+    def clock_ahead_s(self) -> int:
+        """The seconds that the clock of this device is ahead of its hub's; 0 if they are few."""
+        return self._conditions.clock_ahead_s
 
     @property
     def disk_is_full(self) -> bool:

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import AgentHome, remove_if_empty, write_private
+from starloom_agent.home.directory import AgentHome, NotJoined, remove_if_empty, write_private
 from starloom_agent.home.identity import Identity
-from starloom_agent.home.status_file import write_status
+from starloom_agent.home.status_file import ONLINE, write_status
 from starloom_agent.platforms import processes
 from starloom_agent.policy.allowance import Allowance
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
@@ -58,6 +58,7 @@ from starloom_protocol.wire.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    NameFrame,
     OverFrame,
     OwnerAnswer,
     Ping,
@@ -143,6 +144,7 @@ class Agent:
         self.outbox = Outbox(ledger)
         self.state = core.AgentState(slots=settings.slots)
         self._address = address
+        self._session = 0
         self._tools = {tool.name: tool for tool in tools if settings.lab or not tool.lab_only}
         self._modules = modules
         self._settings = settings
@@ -251,9 +253,16 @@ class Agent:
         to = self._address
         way = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
         self._write_connection(msgspec.json.encode(way))
-        self._status("online", f"session {welcome.session} as {welcome.device_name}")
+        self._session = welcome.session
+        self._take_name(welcome.device_name)
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
-        return [*self._begun_lately(), *self._device.greeting()]
+        return [*self._begun_lately(), *self._device.greeting(welcome.hub_time_ms)]
+
+    def _take_name(self, name: str) -> None:
+        """Keep the name of this device for its own commands."""
+        self._status(ONLINE, f"session {self._session} as {name}")
+        with contextlib.suppress(OSError, NotJoined):  # a full disk ends no connection over a name
+            self.home.rename(name)
 
     def _write_connection(self, data: bytes) -> None:
         """Write the file with which tools fetch artifacts; on a full disk it is retried, and the connection stays."""
@@ -385,6 +394,10 @@ class Agent:
         self._device.offer_only(self._tools.values())
         self._say(f"the MCP server {server} has changed its tools: {len(tools)} are offered now")
 
+    def _on_name(self, frame: NameFrame) -> None:
+        self._take_name(frame.name)
+        self._say(f"this device is called {frame.name} from now on")
+
     def _on_ping(self, frame: Ping) -> None:
         self._push([Pong(at_ms=frame.at_ms)])
 
@@ -398,6 +411,7 @@ class Agent:
         DrainFrame: _on_drain,
         FetchFacts: _on_fetch_facts,
         HintFrame: _on_hint,
+        NameFrame: _on_name,
         OverFrame: _on_over,
         OwnerAnswer: _on_answer,
         Ping: _on_ping,
@@ -634,6 +648,7 @@ class Agent:
             fence_at=lease.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
+            clock_ahead_s=self._device.clock_ahead_s,
             unattended=self._settings.unattended,
             session=self.sessions.take(tool, at.constellation),
         )

@@ -264,6 +264,8 @@ export interface paths {
          * Page
          * @description List constellations, newest first; with `of` those that a person or a program of this name asked for.
          *
+         *     With `own` those that the caller asked for: none that a schedule began, or that only tries, tests or tells.
+         *
          *     A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
          *     with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
          *     than `limit`, or none, and a `next`.
@@ -5620,6 +5622,7 @@ export interface operations {
                 cursor?: string | null;
                 limit?: number;
                 tries?: boolean;
+                own?: boolean;
             };
             header?: never;
             path?: never;

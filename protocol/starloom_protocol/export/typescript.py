@@ -84,6 +84,8 @@ def _versions() -> Iterator[str]:
     yield f"export const FRAMES_SINCE: Readonly<Record<string, number>> = {_json(FRAMES_SINCE)};"
     yield "/** From here on a disk counts as nearly full. */"
     yield f"export const DISK_NEARLY_FULL_PERCENT = {vocabulary.DISK_NEARLY_FULL_PERCENT};"
+    yield "/** A clock that is off by more seconds is named. */"
+    yield f"export const CLOCK_OFF_S = {vocabulary.CLOCK_OFF_S};"
     yield f"export const MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX};"
     yield f"export const UNAUTHENTICATED_BYTES_MAX = {UNAUTHENTICATED_BYTES_MAX};"
 

@@ -16,6 +16,8 @@ MODEL: Final = "model"
 """The author of what a hub's own model said."""
 RULE: Final = "rule:"
 """How the author of an edit begins that a rule of a plan made."""
+WORKER: Final = "worker:"
+"""How the author of a job's outcome begins: a process of the hub, whose own name says nothing to a person."""
 _PARTS: Final = {MODEL: "the hub's model", "lab": "the lab"}
 TOKEN_MARK: Final = "#"
 _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
@@ -45,14 +47,18 @@ def name_of(author: str) -> str:
 
 def shown_name(author: str) -> str:
     """Return an author's name beside an event or a version; a part of the hub is *Starloom*."""
-    return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "Starloom")
+    return _PARTS.get(who(author), "Starloom") if _is_part(author) else name_of(author)
 
 
 def told_name(author: str) -> str:
     """Return an author's name in sentences; a part of the hub is *the hub*, a rule of a plan *the rule NAME*."""
     if author.startswith(RULE):
         return f"the rule {name_of(author)}"
-    return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "the hub")
+    return _PARTS.get(who(author), "the hub") if _is_part(author) else name_of(author)
+
+
+def _is_part(author: str) -> bool:
+    return ":" not in who(author) or author.startswith(WORKER)
 
 
 def may_decide(author: str) -> bool:

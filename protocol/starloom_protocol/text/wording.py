@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from starloom_protocol.vocabulary import DeviceFact
+
+_SECONDS: Final = re.compile(r"-?[1-9][0-9]{0,10}")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
 _ROW: Final = re.compile(r"[0-9]{1,9}")
 """A caller names the fields of what it sends: longer numbers and digits of other scripts count no rows."""
@@ -152,3 +155,20 @@ def seconds(milliseconds: int) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def clock_words(ahead_s: int) -> str:
+    """Return where a clock stands beside the hub's, as `1 h 0 min ahead of the hub's`."""
+    minutes = max(1, round(abs(ahead_s) / 60))
+    hours, days = divmod(minutes, 60)[0], minutes // 1440
+    span = f"{days} d {hours % 24} h" if days else f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
+    return f"{span} {'ahead of' if ahead_s > 0 else 'behind'} the hub's"
+
+
+def clock_sentence(condition: Mapping[str, str]) -> str:
+    """Return what is wrong with the clock of a device and what follows, without a subject; empty if it is right."""
+    ahead = condition.get(DeviceFact.CLOCK, "")
+    if not _SECONDS.fullmatch(ahead):
+        return ""
+    off = "times of its files and logs are off by as much, and so is what a request finds there by its age"
+    return f"has a clock that is {clock_words(int(ahead))}: {off}"

@@ -418,6 +418,12 @@ class OverFrame(Frame, frozen=True, kw_only=True, tag="over"):
     constellation: str
 
 
+class NameFrame(Frame, frozen=True, kw_only=True, tag="name"):
+    """The name of this device from now on; the welcome has the first one. Since version 4."""
+
+    name: str
+
+
 class UpdateAvailable(Frame, frozen=True, kw_only=True, tag="update_available"):
     """The hub hands out a newer agent. Only the owner of the device installs it."""
 
@@ -485,6 +491,7 @@ HubFrame = (
     | OwnerAnswer
     | HintFrame
     | OverFrame
+    | NameFrame
     | UpdateAvailable
     | Goaway
     | Ping

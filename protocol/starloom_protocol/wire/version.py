@@ -32,7 +32,7 @@ FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
 
 _LATE: Final = frozenset(tag for tag, _ in FIELDS_SINCE)
 
-FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3}
+FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2, "hint": 3, "name": 4, "over": 3, "vitals": 3}
 """tag of the frame -> the version it came with; absent means version 1. A sender of one asks `knows` first."""
 
 

@@ -20,6 +20,7 @@ NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
 def shown(**fields: Any) -> dict[str, Any]:
     return {
         "approved": None,
+        "author": "person:root#t1",
         "devices": [],
         "catch_up": "last",
         "cron": "30 2 * * *",
@@ -31,6 +32,7 @@ def shown(**fields: Any) -> dict[str, Any]:
         "next": NEXT,
         "notice": None,
         "notify": "failure",
+        "notify_device": None,
         "overlap": "skip",
         "params": {"folder": "Books", "source": "laptop"},
         "recipe": "disk-space",
@@ -231,6 +233,24 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     assert "disk-space: folder Books, source laptop" in said
     hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
     assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]
+
+
+def test_a_schedule_names_who_made_it_and_where_it_tells(hub: StubHub) -> None:
+    mine, theirs = shown(notify_device="iPhone of Ida"), shown(name="Watch", author="program:op#t9")
+    hub.answers["GET", "/schedules"] = (200, {"items": [mine, theirs], "next": None})
+    said = starloom(hub, "schedule", "ls")[1]
+    assert "(of root)" in said
+    assert "(of op)" in said
+    hub.answers["GET", "/schedules"] = (200, {"items": [mine], "next": None})
+    assert "(of " not in starloom(hub, "schedule", "ls")[1]
+    hub.answers["GET", "/schedules"] = (200, {"items": [theirs], "next": None})
+    assert "(of op)" in starloom(hub, "schedule", "ls")[1]
+    hub.answers["GET", "/schedules/Nightly"] = (200, mine)
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
+    assert "tells of failures, also on iPhone of Ida" in said
+    assert "made by root" in said
+    hub.answers["GET", "/schedules/Nightly"] = (200, mine | {"notify": "never"})
+    assert "tells nothing\n" in starloom(hub, "schedule", "show", "Nightly")[1]
 
 
 def test_a_schedule_whose_device_is_gone_says_so(hub: StubHub) -> None:

@@ -63,4 +63,5 @@ def test_work_of_a_part_of_the_hub_is_starlooms() -> None:
     event = Event(about="", at_ms=1, by="engine", kind=EventKind.ENDED, puts={}, seq=7, stream="c-1")
     assert event_line(event, {}).endswith("by Starloom")
     assert event_line(msgspec.structs.replace(event, by="rule:again"), {}).endswith("by rule:again")
+    assert event_line(msgspec.structs.replace(event, by="worker:vm-8701-7f"), {}).endswith("by Starloom")
     assert event_line(msgspec.structs.replace(event, by="person:ines#t"), {}).endswith("by ines")

@@ -217,3 +217,25 @@ def test_folders_of_windows_have_their_marks() -> None:
     items = [{"path": f"C:\\Users\\ann\\Backup\\{name}", "ticket": "t"} for name in ("a\\1.jpg", "ab\\2.jpg")]
     said = undone(driver, {"copy": {"added": [{"path": "x"}]}}, {"undo-copy": {"items": items, "count": 2}})
     assert "On one 2 files went from 'C:\\Users\\ann\\Backup' to the trash." in said
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"items": [{"path": "a.txt"}], "count": 1}, "'a.txt' went to the trash on one."),
+        ({"items": [{"path": one} for one in "dcba"]}, "4 files went to the trash on one: 'a', 'b', 'c'"),
+        ({"items": [{"path": "b"}, {"path": "old", "folder": True, "files": 7}]}, "8 files went to the trash on one: "),
+        ({"items": [{"path": "old", "folder": True}]}, "'old/' went to the trash on one."),
+        ({"items": [], "count": 0, "missing": ["a.txt"]}, ""),
+    ],
+)
+def test_the_answer_of_a_trash_names_its_files(value: dict[str, Any], words: str) -> None:
+    """Its undo named them, and the answer itself said no more than the number of tasks."""
+    driver = world()
+    driver.submit(plan(task("away", tool="fs.trash")))
+    for dispatch in driver.take():
+        driver.result(dispatch, value)
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Answer)
+    assert words in answer.sentence
+    assert ("to the trash" in answer.sentence) == bool(words)

@@ -9,7 +9,7 @@ import pytest
 from starloom.core.placement import waiting
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom.core.state.orders import Answer, CloseDevice
+from starloom.core.state.orders import Answer, CloseDevice, SendName
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Enrollment, Offer, Principal, Selector, ToolOffer
 from starloom_protocol.stream.events import EventKind
@@ -215,8 +215,7 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     driver = Driver("one", "two")
     assert control(driver, "rename", value="büro").value == {"id": "d-one"}
     assert driver.shard.fleet.by_name == {"büro": "d-one", "two": "d-two"}
-    # The device reads its name when it connects.
-    assert driver.sent == [CloseDevice(device="d-one", code="", reason="it is called büro from now on")]
+    assert driver.sent == [SendName(device="d-one", name="büro")]
     assert not control(driver, "rename", value="büro").faults
     assert driver.sent == []
     taken = control(driver, "rename", value="two").faults[0]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome
-from starloom_agent.home.status_file import read_status, write_status
+from starloom_agent import cli
+from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.home.status_file import REFUSED, read_status, write_status
 
 
 def told(home: AgentHome, state: str, reason: str) -> tuple[int, str]:
@@ -28,3 +29,17 @@ def test_a_state_lasts_from_its_first_moment(tmp_path: Path, monkeypatch: pytest
     back, _ = told(home, "online", "")
     assert began < lost < back
     assert again == (lost, "the hub does not answer")
+
+
+@pytest.mark.parametrize("state", [REFUSED, "stopped"])
+def test_an_agent_that_its_hub_refused_is_not_only_to_be_started(
+    tmp_path: Path, state: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = AgentHome.at(str(tmp_path))
+    home.make()
+    home.join(Joined(hub="https://hub", hub_key="", name="desk"))
+    write_status(home, hub="https://hub", device="d-1", state=state, reason="revoked by a person", slots=1)
+    assert cli.main(["status", "--home", str(home.root)]) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert ("Join it again by a new code" in lines["agent"], "start it:" in lines["agent"]) == (state == REFUSED, True)
+    assert lines["link"].startswith(f"{state} since ")

@@ -17,7 +17,7 @@ import pytest
 from starloom_agent.cli import main
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.locking import running_pid
-from starloom_agent.home.status_file import ONLINE, Status, read_status, write_status
+from starloom_agent.home.status_file import ONLINE, REFUSED, Status, read_status, write_status
 from starloom_agent.install import background, service
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
@@ -208,6 +208,11 @@ def test_it_is_started_in_the_background_once_and_stopped(home: AgentHome) -> No
     assert typed(home, "stop").stdout.splitlines()[-1] == "stopped"
     assert running_pid(home) is None
     assert "no agent runs" in typed(home, "stop").stdout
+    write_status(home, hub="https://hub", device="d-1", state=REFUSED, reason="revoked by a person", slots=1)
+    told = typed(home, "start").stdout
+    assert "it had ended" in told
+    assert "revoked by a person" in told
+    typed(home, "stop")
 
 
 def _refused(home: AgentHome) -> Status | None:

@@ -44,6 +44,11 @@ def test_health_is_judged_with_its_reason(facts: dict[str, int], severity: int, 
     assert word in "; ".join(why for _, _, why in found)
 
 
+def test_a_clock_that_is_off_is_trouble() -> None:
+    assert trouble({}, -7300) == [("clock", 2, "its clock is 2 h 2 min behind the hub's")]
+    assert trouble({}, 0) == []
+
+
 def test_the_system_s_own_texts_are_read() -> None:
     assert memory_from("MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 500 kB\n") == (1_024_000, 512_000)
     assert memory_from("MemTotal: 1000 kB\n") is None

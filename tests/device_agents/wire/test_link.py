@@ -114,8 +114,8 @@ async def test_a_hub_that_does_not_know_the_device_is_asked_again_until_it_does(
 
 async def test_a_removed_device_stops_at_once_and_a_doubtful_refusal_after_some() -> None:
     removed = ConnectionEnded("revoked", final=True)
-    assert await refused([removed]) == (removed, 1, [("stopped", "revoked")])
+    assert await refused([removed]) == (removed, 1, [("refused", "revoked")])
     doubtful = [ConnectionEnded("signature", final=True, doubtful=True) for _ in range(DOUBTS_MOST)]
     last = doubtful[-1]
     ended, tries, said = await refused(doubtful)
-    assert (ended, tries, said[-1]) == (last, DOUBTS_MOST, ("stopped", "signature"))
+    assert (ended, tries, said[-1]) == (last, DOUBTS_MOST, ("refused", "signature"))

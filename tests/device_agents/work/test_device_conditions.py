@@ -37,6 +37,27 @@ def test_only_a_change_is_said_again(tmp_path: Path) -> None:
     assert Conditions(lambda: 0.0, tmp_path, tmp_path / "none").greeting() == []
 
 
+def test_a_clock_that_is_off_is_told_in_steps_until_it_is_right(tmp_path: Path) -> None:
+    now, wall = [100.0], [1_000_000.0]
+    conditions = Conditions(lambda: now[0], tmp_path, tmp_path / "none", wall=lambda: wall[0])
+    assert conditions.greeting() == [], "no hub has told its time"
+    conditions.take_hub_time(1_000_000_000)
+    assert conditions.greeting() == []
+    now[0], wall[0] = 160.0, 1_003_660.0
+    assert conditions.changed()[0].facts == {"clock": "3600"}
+    assert (conditions.clock_ahead_s, conditions.changed()) == (3600, [])
+    wall[0] += 50
+    assert conditions.changed() == [], "it runs off slowly"
+    wall[0] += 20
+    assert conditions.changed()[0].facts == {"clock": "3670"}
+    assert conditions.greeting()[0].facts == {"clock": "3670"}, "a hub that is met again hears of it again"
+    wall[0] = 1_000_060.0
+    assert conditions.changed()[0].facts == {"clock": ""}
+    assert (conditions.clock_ahead_s, conditions.changed()) == (0, [])
+    wall[0] -= 7200
+    assert conditions.changed()[0].facts == {"clock": "-7200"}
+
+
 def test_an_owner_who_comes_and_goes_is_told(tmp_path: Path) -> None:
     conditions = Conditions(lambda: 0.0, tmp_path, tmp_path / "none")
     conditions.owner_is_here = True

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from starloom_agent import cli
+from starloom_agent.home.status_file import read_status
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.work import outbox, runtime
 from starloom_agent.work.calls import faults
@@ -26,6 +27,7 @@ from starloom_protocol.wire.frames import (
     FetchFacts,
     LedgerReport,
     LogChunk,
+    NameFrame,
     OverFrame,
     Query,
     ResultFrame,
@@ -226,6 +228,18 @@ async def test_a_message_that_cannot_be_followed_costs_a_connection_and_no_work(
     await bench.hub.send(OverFrame(constellation="c9"))
     await bench.hub.connected(2)
     await bench.until_said("could not follow")
+    await works(bench, "next")
+
+
+async def test_a_new_name_is_kept_for_the_commands_of_the_owner(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(NameFrame(name="attic pc"))
+    await bench.until_said("this device is called attic pc from now on")
+    assert agent.home.joined().name == "attic pc"
+    status = read_status(agent.home)
+    assert status is not None
+    assert (status.state, status.reason) == ("online", f"session {len(bench.hub.hellos)} as attic pc")
     await works(bench, "next")
 
 

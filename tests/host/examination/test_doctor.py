@@ -162,6 +162,24 @@ def test_agents_that_are_older_than_the_hub_are_named_with_the_line(tmp_path: Pa
     assert found == ["older than this hub: nas 0.1.0. Type there: starloom-agent upgrade"]
 
 
+@pytest.mark.parametrize(("away", "where"), [("", "of this hub's computer"), ("3600", "there")])
+def test_clocks_that_are_off_are_named_with_what_follows(tmp_path: Path, away: str, where: str) -> None:
+    hub = StubHub()
+    device = {"link": "online", "profile": "work", "version": "0.1.0", "revoked": False, "older_than": ""}
+    clocks = {"nas": "3600", "desk": "3500" if not away else "", "own": ""}
+    rows = [{**device, "name": name, "condition": {"clock": ahead}} for name, ahead in clocks.items()]
+    rows.append({**device, "name": "off", "link": "offline", "condition": {"clock": away}})
+    hub.answers["GET", "/devices"] = (200, {"items": rows})
+    try:
+        (found,) = [finding for finding in examine(hub.url, tmp_path) if finding.subject == "clocks"]
+    finally:
+        hub.close()
+    assert not found.good
+    assert found.words.startswith("nas has a clock that is 1 h 0 min ahead of the hub's: times of its files and logs")
+    assert ("desk has a clock" in found.words, "off has" in found.words) == (not away, False)
+    assert found.fix.startswith(f"Set the clock {where}")
+
+
 def agents_beside(home: Path, link: str, refused: str) -> list[Finding]:
     hub = StubHub()
     device = {"name": "nas", "link": link, "profile": "work", "version": "0.1.0", "revoked": False, "older_than": ""}

@@ -67,7 +67,7 @@ async def test_figure_without_evidence_is_mended_once_then_struck_out() -> None:
     async with fake_model(ONE, wrong, wrong) as fake:
         constellation = await ended(hub, fake)
         await answer(hub, models(fake, hub))
-        assert "no value that you cite has 1500" in str(fake.asked[-1])
+        assert "no cited value has 1500" in str(fake.asked[-1])
         assert len(fake.asked) == 3
     found = constellation.tables["answer"][""]
     assert found.words == "The service db has most errors."

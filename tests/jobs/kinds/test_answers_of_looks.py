@@ -50,7 +50,7 @@ async def test_a_figure_that_no_look_shows_comes_back_and_is_struck_in_the_end()
     wrong = words("Nord sold 12 [1]. Sued sold 99 [1].", ("look-1-1", "/text"))
     constellation, _, asked = await ended(wrong, wrong, wrong)
     assert len(asked) == 4
-    assert "no value that you cite has 99" in asked[2][-1]
+    assert "no cited value has 99" in asked[2][-1]
     assert told(constellation).words == "Nord sold 12 [1]."
     assert told(constellation).struck == ["Sued sold 99 ."]
 

@@ -122,4 +122,4 @@ def test_a_plan_without_a_kind_is_taken_and_an_empty_answer_gets_a_hint_for_a_mo
     empty = read_reply(Reply(""))
     assert isinstance(empty, Fault)
     told = told_fault(empty, "plan")
-    assert told == "- answer: your answer was empty (model_answer) Hint: Answer with one whole JSON object."
+    assert told == "- answer: the answer was empty (model_answer) Hint: Answer with one whole JSON object."

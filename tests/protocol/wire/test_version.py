@@ -34,6 +34,7 @@ SPOKEN = {
     "ledger": "entries",
     "log": "at offset stream text",
     "offer": "offer os policy_digest profile",
+    "name": "name",
     "over": "constellation",
     "ping": "at_ms",
     "pong": "at_ms",

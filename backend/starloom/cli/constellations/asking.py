@@ -308,7 +308,7 @@ def what_if(
         str | None,
         typer.Argument(
             metavar="[PLAN|ID|NAME]",
-            help="A plan (a file; - for stdin), or a constellation; without it the newest that no schedule began.",
+            help="A plan (a file; - for stdin), or a constellation; without it your newest.",
         ),
     ] = None,
     words: Annotated[str, typer.Option("--words", help="A request in words instead of a plan.")] = "",
@@ -438,10 +438,10 @@ def list_constellations(
         table.add_row(item["id"], state_shown, str(item["version"]), started, *author, name)
     _print(Fitted(table, spared=("version", "begun")))
     _tell_taps(run, items)
-    if items[0].get("schedule") and not (state or text or device or of):
-        default, first = run.default_constellation()
-        if not first:
-            say(f"Commands without an ID mean {default['id']}, the newest that no schedule began.")
+    if not (state or text or device or of):
+        default, words = run.default_constellation(items[0])
+        if words:
+            say(f"Commands without an ID mean {default['id']}, {words}.")
 
 
 def _asked_beside(item: ConstellationRow) -> str:

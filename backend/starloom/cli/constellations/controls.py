@@ -1,6 +1,6 @@
 """Controls of constellations and tasks, such as `pause`, `retry`, `mark` and `edit`. Each waits for its answer.
 
-A task is named before its constellation, as `why` does; without a constellation the newest is meant.
+A task is named before its constellation, as `why` does; without a constellation the caller's newest is meant.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 TASK_ID = "[TASK] [ID]"
 TaskWords = Annotated[
-    list[str] | None, typer.Argument(metavar=TASK_ID, help="A task, and its constellation; without that the newest.")
+    list[str] | None, typer.Argument(metavar=TASK_ID, help="A task, and its constellation; without that your newest.")
 ]
 TaskOption = Annotated[str | None, typer.Option("--task", "-t", help="The task's id, if it is not an argument.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]

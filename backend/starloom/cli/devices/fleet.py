@@ -32,7 +32,7 @@ from starloom.process.program import UPGRADE, on_device
 from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
 from starloom_protocol.text.look_alikes import spellings_of, without_remark
-from starloom_protocol.text.wording import few, quoted
+from starloom_protocol.text.wording import clock_sentence, few, quoted
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
@@ -137,6 +137,8 @@ def _print_devices(items: list[DeviceRow]) -> None:
             say(line)
         if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
             say(f"{item['name']} {courtesy}")
+        if item["link"] == "online" and (clock_off := clock_sentence(item["condition"])):
+            say(f"{item['name']} {clock_off}")
         if item["slow"] and not item["revoked"]:
             say(f"{item['name']}: {item['slow']}")
         refused = _refused_lines(item)
@@ -308,6 +310,8 @@ def _standing(item: DeviceState) -> list[str]:
         said.append(f"{full}: nothing begins there and no result leaves; free some space there")
     if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
         said.append(courtesy)
+    if item["link"] == "online" and (clock_off := clock_sentence(item["condition"])):
+        said.append(f"{clock_off}. Set it there; where several devices are off alike, it is the clock of the hub")
     if item["link"] == "suspended":
         said.append("is asleep: the clocks of its work stand still")
     if item["remembers"]:

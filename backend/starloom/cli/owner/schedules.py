@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from shlex import join, quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from tzlocal import get_localzone_name
@@ -32,7 +32,7 @@ from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.stream.authors import name_of, told_name
+from starloom_protocol.stream.authors import is_person, name_of, shown_name, told_name, who
 from starloom_protocol.text.wording import listed
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, ScheduleState
 
@@ -275,6 +275,12 @@ def _save_or_show(run: Invocation, line: str, save: Callable[[], ScheduleRowJson
 
 
 _LISTS = {None: "", True: "--lists", False: "--no-lists"}
+_TELLS: Final = {
+    NotifyWhen.NEVER: "tells nothing",
+    NotifyWhen.FAILURE: "tells of failures",
+    NotifyWhen.CHANGE: "tells of changes",
+    NotifyWhen.ALWAYS: "tells of each end",
+}
 _USUAL = {"--overlap": Overlap.SKIP, "--catch-up": CatchUp.LAST, "--notify": NotifyWhen.FAILURE}
 
 
@@ -334,10 +340,14 @@ def list_schedules(run: Invocation) -> None:
     if not page["items"]:
         say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "every day at 8"')
     gone_names = _gone(run) if page["items"] else []
+    authors = {who(item["author"]) for item in page["items"]}
+    # One person alone has made all of them, so the name would say nothing.
+    several = len(authors) > 1 or not all(map(is_person, authors))
     for item in page["items"]:
         following = _local_time(item["next"][0]) if item["next"] else item["state"]
         tell(f"{item['name']:<32} {following}  {item['zone']}")
-        tell(f"{'':<4}{_subject(item)}")
+        maker = f"  (of {shown_name(item['author'])})" if several else ""
+        tell(f"{'':<4}{_subject(item)}{maker}")
         for line in _tells(item):
             tell(f"{'':<4}{line}")
         for line in _trash_lines(item):
@@ -399,7 +409,10 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
         return
     tell(f"{item['name']} ({item['id']}), {item['state']}: {_subject(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
-    print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
+    tells = _TELLS[NotifyWhen(item["notify"])]
+    also = f", also on {item['notify_device']}" if item["notify_device"] and item["notify"] != NotifyWhen.NEVER else ""
+    tell(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, {tells}{also}")
+    tell(f"  made by {shown_name(item['author'])}")
     if item["approved"]:
         devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
         computing = ", ".join(map(str, item["approved"]["computing"]))
@@ -439,7 +452,7 @@ def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     for line in gone_lines(before, _gone(run)):
         say(line, sys.stderr)
     fired = run.client.post(post_schedule_action(schedule, "run"), {})
-    # `watch` alone means the newest that no schedule began; a firing that waits for the one before has no run yet.
+    # `watch` alone means the caller's newest request; a firing that waits for the one before has no run yet.
     new = [constellation for constellation in fired["running"] if constellation not in before["running"]]
     line = join(["starloom", "watch", new[0]] if new else ["starloom", "schedule", "show", fired["name"]])
     _tell(run, fired, f"{{name}} fires now; follow it: {line}")

@@ -33,7 +33,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.stream.authors import is_person, name_of, shown_name, who
+from starloom_protocol.stream.authors import WORKER, is_person, name_of, shown_name, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
@@ -305,9 +305,8 @@ def event_line(event: Event, devices: dict[str, str]) -> str:
     name = devices.get(event.about) or task_name(event.about, devices)
     about = f" {escaped(name)}" if event.about else ""
     note = f"  {escaped(named_in_text(event.note, devices))}" if event.note else ""
-    author = devices.get(name_of(event.by)) or (
-        shown_name(event.by) if is_person(event.by) or ":" not in event.by else who(event.by)
-    )
+    plain = is_person(event.by) or ":" not in event.by or event.by.startswith(WORKER)
+    author = devices.get(name_of(event.by)) or (shown_name(event.by) if plain else who(event.by))
     return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {escaped(author)}{note}"
 
 

@@ -97,6 +97,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_checks(checked))
     still_done = [task for task in done if task not in undos]
     parts.extend(_folders(constellation, fleet, still_done))
+    parts.extend(undone_files.trashed(constellation, fleet, still_done))
     if replacing := _may_have_replaced(constellation, still_done):
         parts.extend(undone_files.replaced(constellation, fleet, replacing))
     parts.extend(_reused(constellation.progress.reused))

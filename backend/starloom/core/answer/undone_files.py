@@ -1,4 +1,4 @@
-"""The files that calls replaced, and those that undos moved, in sentences: how many on which device, and where.
+"""The files that calls replaced or trashed, and those that undos moved, in sentences: how many, on which device, where.
 
 Reads what the calls reported. Of a report that is too large to be kept beside its task, the hub has the number alone;
 the folder is then the one that the plan names.
@@ -84,6 +84,42 @@ def replaced(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) -
         count = counted(sum(map(len, more)), "file")
         sentences.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
     return sentences
+
+
+def trashed(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) -> list[str]:
+    """Return a sentence for each of the first devices on which calls trashed files, and one for the rest."""
+    by_device: dict[str, list[tuple[list[str], int]]] = {}
+    for task in tasks:
+        spec, device = constellation.specs[task], constellation.tasks[task].device
+        if spec.tool == _TRASH and spec.undoes is None and device is not None:
+            by_device.setdefault(device, []).append(_trashed_by(constellation, task))
+    sentences: list[str] = []
+    more = 0
+    for device, calls in by_device.items():
+        paths, files = sorted(path for in_call, _ in calls for path in in_call), sum(count for _, count in calls)
+        if len(sentences) == _DEVICES_NAMED:
+            more += files
+        elif files > 1 or (files and not paths):
+            which = f": {_path_words(paths)}" if paths else ""
+            sentences.append(f"{counted(files, 'file')} went to the trash on {fleet.name_of(device)}{which}.")
+        elif paths:
+            sentences.append(f"{_path_words(paths)} went to the trash on {fleet.name_of(device)}.")
+    return [*sentences, *([f"On other devices {counted(more, 'file')} went to the trash."] if more else [])]
+
+
+def _trashed_by(constellation: Constellation, task: str) -> tuple[list[str], int]:
+    """Return what a call put into the trash: files, and folders with a mark behind them; and the number of files."""
+    listing, count = fact(constellation, task, "/items"), fact(constellation, task, "/count")
+    items = [item for item in listing if isinstance(item, dict)] if isinstance(listing, list) else []
+    if listing is MISSING:
+        return [], count if isinstance(count, int) else 0
+    paths = [f"{item['path']}/" if item.get("folder") else item["path"] for item in items if _has_path(item)]
+    inside = (item.get("files") if item.get("folder") else 1 for item in items)
+    return paths, sum(number for number in inside if isinstance(number, int))
+
+
+def _has_path(item: Mapping[str, Any]) -> bool:
+    return isinstance(item.get("path"), str)
 
 
 def places(folders: Iterable[str]) -> str:
@@ -196,4 +232,4 @@ def _texts(value: object) -> list[str]:
 
 
 def _paths(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    return (path for item in items if isinstance(path := item.get("path"), str))
+    return (item["path"] for item in items if _has_path(item))

@@ -29,7 +29,7 @@ from starloom.core.state.inputs import (
     OfferReceived,
 )
 from starloom.core.state.model import Constellation
-from starloom.core.state.orders import CloseDevice, SendQuery
+from starloom.core.state.orders import CloseDevice, SendName, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
@@ -287,7 +287,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     """Give a device a new name. Plans and schedules with its old name still mean it, until another device gets that.
 
-    The device reads its name when it connects, so its connection begins again; its attempts continue.
+    A connected device is told; an agent of an earlier release reads its name at its next connection.
     """
     name_fault = called_fault(item.value, most=63)
     if name_fault is not None:
@@ -321,7 +321,7 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     if labels != renamed.labels:
         put_device(work, EventKind.DEVICE_LABELLED, replace(renamed, labels=labels))
     if device.link is DeviceLink.ONLINE and device.name != item.value:
-        work.order(CloseDevice(code="", device=device.id, reason=f"it is called {item.value} from now on"))
+        work.order(SendName(device=device.id, name=item.value))
 
 
 def _label(work: Work, device: Device, item: DeviceControlled) -> None:

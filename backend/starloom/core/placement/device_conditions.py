@@ -1,4 +1,4 @@
-"""Conditions that connected devices report: battery, presence of the owner, courtesy, sleep, a full disk, taps.
+"""Conditions that connected devices report: battery, clock, presence of the owner, courtesy, sleep, a full disk, taps.
 
 A sleeping device is neither lost nor late: the clocks of its attempts stand still until it wakes or disconnects. One
 with its owner at it, or with a nearly empty battery, is spared: used last. Where the owner has a rule of courtesy, its
@@ -22,6 +22,7 @@ from starloom_protocol.wire.frames import DISK_FULL
 
 _OF_A_SESSION = frozenset(
     {
+        DeviceFact.CLOCK,
         DeviceFact.COURTESY,
         DeviceFact.COURTESY_UNTIL,
         DeviceFact.COURTESY_WHY,

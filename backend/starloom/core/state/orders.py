@@ -127,6 +127,13 @@ class SendOver(Order, frozen=True, kw_only=True, tag="over"):
     device: str
 
 
+class SendName(Order, frozen=True, kw_only=True, tag="name"):
+    """Tell a connected device its new name."""
+
+    device: str
+    name: str
+
+
 class CloseDevice(Order, frozen=True, kw_only=True, tag="close_device"):
     """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
 
@@ -175,6 +182,7 @@ OutboxOrder = (
     | SendFetch
     | SendResume
     | SendDrain
+    | SendName
     | SendQuery
     | CloseDevice
     | CloseToken

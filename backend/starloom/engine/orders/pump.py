@@ -37,6 +37,7 @@ from starloom.core.state.orders import (
     SendDrain,
     SendFetch,
     SendHint,
+    SendName,
     SendOver,
     SendQuery,
     SendResume,
@@ -62,6 +63,7 @@ from starloom_protocol.wire.frames import (
     FetchFacts,
     HintFrame,
     InputPart,
+    NameFrame,
     OverFrame,
     OwnerAnswer,
     PlanEntry,
@@ -121,6 +123,8 @@ class Pump:
                 self._sender.send(order.device, [OverFrame(constellation=order.constellation)])
             case SendDrain():
                 self._sender.send(order.device, [DrainFrame(draining=order.draining, reason=order.reason)])
+            case SendName():
+                self._sender.send(order.device, [NameFrame(name=order.name)])
             case SendQuery():
                 self._sender.send(order.device, [Query(attempts=order.attempts)])
             case ArmTimer():

@@ -36,7 +36,7 @@ from starloom.store.sql.database import Database, newest_revision, open_database
 from starloom.store.sql.pruning import read_history_size
 from starloom_protocol.api.fleet import DeviceRow
 from starloom_protocol.api.models import ModelState
-from starloom_protocol.text.wording import size_words
+from starloom_protocol.text.wording import clock_sentence, size_words
 from starloom_protocol.vocabulary import CODES, Code, DeviceLink
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
@@ -323,6 +323,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     findings.extend(_tunnels(address, offline))
     findings.extend(_former_port(address, devices))
     findings.extend(_refused_agents(devices))
+    findings.extend(_wrong_clocks(devices))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
     old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
     if old:
@@ -338,6 +339,16 @@ def _tunnels(address: HubAddress, offline: Sequence[str]) -> Iterator[Finding]:
     for name, (fault, way) in tunnels.troubles(home).items() if home is not None else ():
         if name in offline:
             yield Finding("tunnel", False, f"{name}: {fault}", way)
+
+
+def _wrong_clocks(devices: Sequence[DeviceRow]) -> Iterator[Finding]:
+    """Report the connected devices whose clock is off; if those are most, the hub's own may be the wrong one."""
+    online = [item for item in devices if item["link"] == "online"]
+    wrong = [f"{item['name']} {words}" for item in online if (words := clock_sentence(item.get("condition", {})))]
+    if wrong:
+        most = 2 * len(wrong) > len(online) > 1
+        where = "of this hub's computer, as most devices differ from it" if most else "there"
+        yield Finding("clocks", False, "; ".join(wrong), f"Set the clock {where} (Linux: timedatectl set-ntp true).")
 
 
 def _refused_agents(devices: Sequence[DeviceRow]) -> Iterator[Finding]:

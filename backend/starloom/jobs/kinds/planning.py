@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from msgspec import structs
+
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.kinds.answering import EndedPlan, result_seen
@@ -44,10 +46,11 @@ Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The outcome of planning, with the conversation if a model planned."""
+    """The outcome of planning, with the conversation if a model planned, and the refusal that holds without a model."""
 
     planned: Planned
     talk: Conversation | None = None
+    refusal: Fault | None = None
 
 
 def fleet_of(entities: Mapping[str, bytes]) -> FleetSnapshot:
@@ -153,7 +156,7 @@ class PlanJobs:
         request = _Request(head, entities, view, catalogue)
         async with sketched(self._sketches, job, self._models.now_ms) as hear:
             outcome = await self._by_model(job, request, hear)
-            await self._propose(job, outcome or _Outcome(planned))
+            await self._propose(job, replace(outcome, refusal=planned) if outcome else _Outcome(planned))
 
     def broken(self, job: WorkerJob, reason: str) -> PlanProposed:
         """Return the outcome of a job that an unexpected error ended."""
@@ -166,7 +169,7 @@ class PlanJobs:
             if not answer.faults or not isinstance(outcome.planned, LoweredPlan | Looked | Words):
                 return
             if outcome.talk is not None:
-                outcome = _Outcome(await outcome.talk.mend(answer.faults), outcome.talk)
+                outcome = replace(outcome, planned=await outcome.talk.mend(answer.faults))
             else:
                 outcome = _Outcome(_together(answer.faults))
             if isinstance(outcome.planned, Fault):
@@ -224,7 +227,7 @@ def _proposal(job: WorkerJob, outcome: _Outcome) -> PlanProposed | LooksProposed
     return PlanProposed(
         by_model=outcome.talk is not None,
         cites=list(words.cites),
-        fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
+        fault=_fault_of(outcome),
         plan=planned if isinstance(planned, LoweredPlan) else None,
         choices=list(planned.choices) if isinstance(planned, Asked) else [],
         question=planned.text if isinstance(planned, Asked) else "",
@@ -234,3 +237,14 @@ def _proposal(job: WorkerJob, outcome: _Outcome) -> PlanProposed | LooksProposed
         words=words.words,
         **job.signed,
     )
+
+
+def _fault_of(outcome: _Outcome) -> Fault | None:
+    """Return the fault of an outcome; where a model gave no plan, the offer without one stands behind its reason."""
+    planned = outcome.planned
+    if isinstance(planned, Withdrawn):
+        return planned.fault
+    if not isinstance(planned, Fault) or outcome.refusal is None:
+        return planned if isinstance(planned, Fault) else None
+    offer = f"Without the model these words start nothing: {outcome.refusal.reason}"
+    return structs.replace(planned, reason=f"{planned.reason.removesuffix('.')}. {offer}")

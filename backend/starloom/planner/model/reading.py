@@ -176,9 +176,9 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
     if reply.refused:
         return Declined(short(reply.text) or "the model refused to answer")
     if reply.cut:
-        return _unreadable("your answer was cut off at its length limit; write a shorter plan")
+        return _unreadable("the answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
-        return _unreadable("your answer was empty")
+        return _unreadable("the answer was empty")
     answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
@@ -233,7 +233,7 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
 def read_choice(reply: Reply) -> Chosen | Fault:
     """Return the choice that a reply holds; the model must mend a fault. An object with another field is none."""
     if reply.refused or reply.cut:
-        return _unreadable("your answer was cut off or refused; name one result, or none")
+        return _unreadable("the answer was cut off or refused; name one result, or none")
     answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
@@ -255,7 +255,7 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
     if reply.refused:
         return GaveUp(short(reply.text) or "the model refused to answer")
     if reply.cut:
-        return _unreadable("your answer was cut off at its length limit; write a shorter one")
+        return _unreadable("the answer was cut off at its length limit; write a shorter one")
     answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
@@ -373,7 +373,7 @@ def _object_in(text: str) -> dict[str, Any] | Fault:
         except DocumentRefused as refused:
             fault = fault or refused.fault
         start = text.find("{", end)
-    return fault or _unreadable("your answer holds no whole JSON object")
+    return fault or _unreadable("the answer holds no whole JSON object")
 
 
 def short(text: str) -> str:

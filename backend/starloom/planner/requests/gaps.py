@@ -85,6 +85,11 @@ _ONLY_IN_ONE: Final = re.compile(
     rf"(?: listed| there)? (?:in|from) {_FILE_NAME.format('second')}",
     re.IGNORECASE,
 )
+_VERSIONS: Final = re.compile(
+    r"(?:who|where|which|what|is|are|does|do|has)\b.*?\b(?:old(?:er)?|outdated|earlier|other|different|previous) "
+    rf"(?:versions?|copies|copy) of {_FILE_NAME.format('first')}",
+    re.IGNORECASE,
+)
 _ASK: Final = r"ask (?:(?:the|my) )?(?:phone|tablet|laptop|computer|{})\b(?! (?:if|whether|for)\b)"
 _WATCH: Final = re.compile(
     r"(?:tell|warn|alert|notify|inform|e-?mail|message|text|ping|let) me (?:know )?"
@@ -457,6 +462,11 @@ _GAPS: Final = (
         of_a_clause=True,
     ),
     _Gap(
+        _like(_VERSIONS),
+        "no recipe tells which version of a file is the old one",
+        (_Way("*find {first}* lists each file of that name with its device and its time, the newest first", _SEARCH),),
+    ),
+    _Gap(
         _asks,
         "a question of its own stands behind a colon or in quotes, as in *ask my phone: is dinner ready?*, and is "
         "answered with yes or no",
@@ -551,6 +561,8 @@ def _examples_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
     is_folder = place is not None and place["folder"].casefold() not in fleet.by_name
     folder = place["folder"] if place is not None and is_folder else "Documents"
     first, second = (two["first"], two["second"]) if two is not None else ("a.txt", "b.txt")
+    if (versions := _VERSIONS.search(text)) is not None:
+        first = versions["first"]
     bare = folder.strip('"')  # within the quotes of a command
     return {"folder": folder, "bare": bare, "first": first, "second": second}
 

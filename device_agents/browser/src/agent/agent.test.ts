@@ -425,6 +425,28 @@ describe("a device that is revoked", () => {
 });
 
 describe("the hub", () => {
+  it("hears of a clock that is off, and of no other", async () => {
+    const bench = new Bench();
+    const clocks = () =>
+      bench.hub.heard.filter((frame) => frame.t === "condition").map((frame) => frame.facts.clock ?? "");
+    bench.hub.timeMs = Math.round((bench.time.now - 3600) * 1000);
+    const agent = await bench.life([]);
+    await until(async () => clocks().length > 0);
+    bench.kill(agent);
+    bench.hub.timeMs = Math.round((bench.time.now - 30) * 1000);
+    await bench.life([]);
+    await until(async () => clocks().length > 1);
+    expect(clocks()).toEqual(["3600", ""]);
+  });
+
+  it("tells a new name of the device, which the page shows", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([]);
+    expect(agent.view().name).toBe("phone");
+    bench.hub.send({ t: "name", name: "pocket" });
+    await until(async () => agent.view().name === "pocket");
+  });
+
   it("that has another key is not spoken to", async () => {
     const bench = new Bench({ hub: { key: "b3RoZXI", name: "phone" } });
     const life = bench.life([]);

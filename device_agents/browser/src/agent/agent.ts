@@ -5,7 +5,15 @@
  * lost connection changes nothing of the work; nor does a reload, for calls that wait for a person
  * (docs/decisions/device-channel.md).
  */
-import type { Alive, Dispatch, LeaseRef, LedgerEntry, ReportFrame, Welcome } from "../generated/protocol.ts";
+import {
+  type Alive,
+  CLOCK_OFF_S,
+  type Dispatch,
+  type LeaseRef,
+  type LedgerEntry,
+  type ReportFrame,
+  type Welcome,
+} from "../generated/protocol.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Outbox } from "../ledger/outbox.ts";
 import type { Frame } from "../protocol/codec.ts";
@@ -59,6 +67,12 @@ const DISK_AGAIN_S = 1;
 const NOTICES_MOST = 20;
 /** So many open questions are told to the hub; a person answers them one by one. */
 const TAPS_MOST = 16;
+
+/** The seconds that the clock of this device is ahead of its hub's, where they are not few. */
+function clockFact(ownS: number, hubMs: number): { clock?: string } {
+  const aheadS = Math.round(ownS - hubMs / 1000);
+  return hubMs > 0 && Math.abs(aheadS) > CLOCK_OFF_S ? { clock: String(aheadS) } : {};
+}
 
 export class Agent implements Peer {
   readonly outbox: Outbox;
@@ -266,7 +280,8 @@ export class Agent implements Peer {
     this.#show({ name: welcome.device_name });
     this.#taps = this.#tapsNow();
     const offer = this.#offer();
-    return [...this.#begunLately(), offer, { t: "condition", facts: { suspending: "false", tap: this.#taps } }];
+    const facts = { ...clockFact(this.#parts.clock(), welcome.hub_time_ms), suspending: "false", tap: this.#taps };
+    return [...this.#begunLately(), offer, { t: "condition", facts }];
   }
 
   /** Tell what began here of work that must not be repeated: a hub whose history is older takes it up. */
@@ -317,6 +332,9 @@ export class Agent implements Peer {
       }
       case "fetch_facts":
         this.#link.push([lookUp(frame, this.outbox.endOf(frame.at) ?? this.#ledger.resultOf(frame.at))]);
+        return;
+      case "name":
+        this.#show({ name: frame.name });
         return;
       case "ping":
         this.#link.push([{ t: "pong", at_ms: frame.at_ms }]);

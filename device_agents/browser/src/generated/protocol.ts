@@ -3,7 +3,10 @@
 export const PROTOCOL_VERSIONS = [3, 4] as const;
 
 /** The version that a frame came with, by its tag; any other is of version 1. */
-export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3};
+export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "name": 4, "over": 3, "vitals": 3};
+
+/** A clock that is off by more seconds is named. */
+export const CLOCK_OFF_S = 60;
 
 export const MESSAGE_BYTES_MAX = 1048576;
 
@@ -377,6 +380,12 @@ export interface OverFrame {
   constellation: string;
 }
 
+/** The name of this device from now on; the welcome has the first one. Since version 4. */
+export interface NameFrame {
+  t: "name";
+  name: string;
+}
+
 /** The hub hands out a newer agent. Only the owner of the device installs it. */
 export interface UpdateAvailable {
   t: "update_available";
@@ -411,7 +420,7 @@ export interface ErrorFrame {
 
 export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
 
-export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | HintFrame | OverFrame | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
+export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | HintFrame | OverFrame | NameFrame | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
 
 export type ReportFrame = Started | ResultFrame | Receipt;
 
@@ -542,6 +551,7 @@ export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | nu
     answer: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     hint: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     over: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
+    name: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     update_available: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     goaway: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     ping: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},

@@ -286,6 +286,9 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
   over: [
     {"name": "constellation", "kind": "str"},
   ],
+  name: [
+    {"name": "name", "kind": "str"},
+  ],
   update_available: [
     {"name": "version", "kind": "str"},
   ],

@@ -15,6 +15,7 @@ from starloom_agent.platforms.batteries import own_battery
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import Finding, Named
+from starloom_protocol.text.wording import clock_words
 from starloom_protocol.vocabulary import DISK_NEARLY_FULL_PERCENT, Effect, Repeatability
 
 _PROC = Path("/proc")
@@ -76,8 +77,8 @@ def _title() -> str:
     return title or f"{platform.system()} {platform.release()}"
 
 
-def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    """Return the findings on the health of a machine, from the facts alone: subject, severity, reason.
+def trouble(facts: Mapping[str, Any], clock_ahead_s: int = 0) -> list[tuple[str, int, str]]:
+    """Return the findings on the health of a machine, from the facts and its clock: subject, severity, reason.
 
     1 is worth a look, 2 soon, 3 now.
     """
@@ -94,6 +95,8 @@ def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
         findings.append(("load", 2 if load >= 400 else 1, f"load {load} % of {cpus} processors"))
     if facts.get("reboot_required"):
         findings.append(("system", 1, "a restart is due"))
+    if clock_ahead_s:
+        findings.append(("clock", 2, f"its clock is {clock_words(clock_ahead_s)}"))
     battery = facts.get("battery_percent")
     if battery is not None and battery <= 15:
         findings.append(("battery", 1, f"battery at {battery} %"))
@@ -129,7 +132,7 @@ class SystemInfo(SystemFacts):
     why: str
 
 
-def info(_context: ToolContext, args: Info) -> SystemInfo:
+def info(context: ToolContext, args: Info) -> SystemInfo:
     disk = shutil.disk_usage(Path.home())
     facts: SystemFacts = {
         "device": args.device_name or socket.gethostname(),
@@ -158,7 +161,7 @@ def info(_context: ToolContext, args: Info) -> SystemInfo:
         facts["battery_percent"] = battery.percent
     findings: list[Finding] = [
         {"device": facts["device"], "looked_at": looked_at, "severity": severity, "why": why}
-        for looked_at, severity, why in trouble(facts)
+        for looked_at, severity, why in trouble(facts, context.clock_ahead_s)
     ]
     return {
         **facts,

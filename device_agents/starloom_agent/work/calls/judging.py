@@ -153,6 +153,7 @@ def spec_of(
     fence_at: float | None,
     workdir: Path,
     connection_file: Path,
+    clock_ahead_s: int = 0,
     unattended: bool = False,
     session: str = "",
 ) -> CallSpec:
@@ -165,6 +166,7 @@ def spec_of(
     spec = CallSpec(
         args=dispatch.args,
         cage=allowance.cage(tool),
+        clock_ahead_s=clock_ahead_s,
         confined=tool.confined,
         connection_file=str(connection_file),
         effectless=leaves_no_trace(tool, dispatch),

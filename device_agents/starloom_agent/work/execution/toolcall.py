@@ -214,6 +214,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         network=spec.network,
         cage=spec.cage,
         notes=Path(spec.notes) if spec.notes else None,
+        clock_ahead_s=spec.clock_ahead_s,
         unattended=spec.unattended,
         confine=(lambda: _confine(spec)) if free else _stay_confined,
         begin=beginning.report,

@@ -69,8 +69,11 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
             onKeyDown={undefined}
           >
             <span className="dim small">{entry.group}</span>
-            <span className="cut">{entry.label}</span>
-            {entry.note && <span className="dim small cut">{entry.note}</span>}
+            <span className="hit">
+              <span className="cut">{entry.label}</span>
+              {entry.why && <span className="dim small cut">{entry.why}</span>}
+            </span>
+            {entry.note && <span className="dim small about">{entry.note}</span>}
             {entry.keys && (
               <kbd className="end only-wide" aria-hidden="true">
                 {entry.keys}

@@ -3,8 +3,10 @@ import { useMemo } from "react";
 import { useLocation } from "wouter";
 import { Schedules } from "../../link/schedules.ts";
 import { deviceShown, devices } from "../../model/fleet/fleet.ts";
-import { readerTime } from "../../model/words/clock.ts";
-import { rowShown } from "../../model/words/words.ts";
+import type { ConstellationRow } from "../../model/types.ts";
+import { momentWords, readerTime } from "../../model/words/clock.ts";
+import { createdMs } from "../../model/words/times.ts";
+import { type Part, rowShown } from "../../model/words/words.ts";
 import { usePart } from "../waiting/mine.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import { useResource } from "../workspace/resource.ts";
@@ -15,6 +17,8 @@ export interface PaletteEntry {
   group: string;
   label: string;
   note?: string;
+  /** Where the typed words stand, if not in the label. */
+  why?: string;
   keys?: string;
   run: () => void;
 }
@@ -28,11 +32,20 @@ const DOTS = /(?:\u2026|\.{1,3})$/;
 
 /** Whether an entry has every word, in its name or beside it. */
 export function hasWords(entry: PaletteEntry, words: string): boolean {
-  const text = `${entry.group} ${entry.label} ${entry.note ?? ""}`.toLowerCase();
+  const text = `${entry.group} ${entry.label} ${entry.note ?? ""} ${entry.why ?? ""}`.toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)
     .every((part) => text.includes(part.replace(DOTS, "")));
+}
+
+/** A constellation as a find: its state and time, which tell namesakes apart, and its request where the words stand in that alone. */
+export function foundRow(row: ConstellationRow, words: string, part: Part): Omit<PaletteEntry, "run"> {
+  const label = row.name || row.request || row.id;
+  const at = createdMs(row);
+  const note = [rowShown(row, part).word, at ? momentWords(at) : ""].filter(Boolean).join(", ");
+  const isNamed = label.toLowerCase().includes(words.trim().toLowerCase());
+  return { id: row.id, group: "Constellation", label, note, ...(isNamed || !row.request ? {} : { why: row.request }) };
 }
 
 /** What the hub and the fleet have for these words; with none, the newest constellations and no request. */
@@ -54,10 +67,7 @@ export function useFinds(words: string): PaletteEntry[] {
     // What was found for earlier words must not be under Enter.
     const current = asked === words.trim() ? (constellations.value?.items ?? []) : [];
     const found = current.slice(0, OF_A_KIND_MAX).map((row) => ({
-      id: row.id,
-      group: "Constellation",
-      label: row.name || row.request || row.id,
-      note: rowShown(row, part).word,
+      ...foundRow(row, words, part),
       run: open(`/constellations/${row.id}`),
     }));
     const ofFleet = [...devices(fleet).values()].map((view) => ({

@@ -16,6 +16,20 @@ it("says who paused one", async () => {
   expect(row.textContent).toMatch(/Paused by ann, .*\d\d:\d\d: holiday/);
 });
 
+it("names who made one that is not the reader's, and the device that is told", async () => {
+  openPage("/schedules", { schedules: schedule({ author: "program:op#k", notify_device: "iPhone of Ida" }) });
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
+  expect(row.textContent).toContain("of program op");
+  expect(row.textContent).toContain("also tells on iPhone of Ida");
+});
+
+it("names no maker of one's own, and no device for what tells nothing", async () => {
+  openPage("/schedules", { schedules: schedule({ notify: "never", notify_device: "iPhone of Ida" }) });
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
+  expect(row.textContent).not.toContain("of mara");
+  expect(row.textContent).not.toContain("also tells");
+});
+
 it("shows the choice for found files alone, and sends it as it was made", async () => {
   const hub = openPage("/schedules", { schedules: schedule({ unseen_trash: false }) });
   const row = await screen.findByRole("article", { name: "Nightly backup" });

@@ -95,8 +95,9 @@ const courseOf = (one: ScheduleCourse): string =>
 
 function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange: () => void; onDone: () => void }) {
   const { row, recipe, onChange, onDone } = props;
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
+  const maker = author(row.author);
   const [sure, setSure] = useState(false);
   /** Whether the question about the removal was answered by no: the focus goes back to where it came from. */
   const [kept, setKept] = useState(false);
@@ -142,6 +143,7 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
         {what !== row.name && <span className="dim">{what}</span>}
         {what === row.recipe && values.length > 0 && <span className="dim">{values.join(", ")}</span>}
         {values.length === 0 && on.length > 0 && <span className="dim">on {on.join(", ")}</span>}
+        {maker !== session?.principal.name && <span className="dim">of {maker}</span>}
       </span>
       <span className="nowrap num">
         {first ? (
@@ -173,6 +175,7 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
           </Link>
         ))}
         {row.waiting.length > 0 && <span>{row.waiting.length} waiting</span>}
+        {row.notify_device && row.notify !== "never" && <span>also tells on {row.notify_device}</span>}
         {row.skipped > 0 && <span>{row.skipped} left out</span>}
         {row.unseen_trash === false && <span>asks each time before files go into the trash</span>}
         {row.unseen_trash && <span>puts the files that it finds into the trash without asking</span>}

@@ -32,6 +32,14 @@ describe("the courtesy of a device", () => {
     expect(courtesySentence(until)).toBe("It takes no new work, because its quiet hours have begun.");
     expect(noWorkCause(device({ courtesy: "no", courtesy_why: "toString" }))).toBe("its owner's rule");
   });
+  it("stands beside what is wrong with its clock, which is no more than a number", () => {
+    const clock = (text: string, link = "online") =>
+      deviceReasons({ device: device({ clock: text }, { link: link as Device["link"] }) } as DeviceView, 0);
+    expect(clock("3600")[0]).toMatch(/^Its clock is 1 h 0 min ahead of the hub's: times of its files/);
+    expect(clock("-95")[0]).toMatch(/^Its clock is 2 min behind the hub's/);
+    for (const text of ["", "0", "Infinity", "call 0900"]) expect(clock(text)).toEqual([]);
+    expect(clock("3600", "offline")).toEqual([]);
+  });
   it("is not told of a device that is away", () => {
     const away = { device: device(QUIET, { link: "offline" }) } as DeviceView;
     expect(deviceReasons(away, 0)).toEqual([]);

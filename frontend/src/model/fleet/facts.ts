@@ -27,8 +27,8 @@ const TITLES: Record<string, string> = {
   writes: "Writes in",
 };
 
-/** The version and build of the agent have a row of their own, and its courtesy a sentence above. */
-const ELSEWHERE = /^(agent$|build$|courtesy)/;
+/** The version and build of the agent have a row of their own; its courtesy and its clock have a sentence above. */
+const ELSEWHERE = /^(agent$|build$|clock$|courtesy)/;
 
 const SANDBOXES: Record<string, string> = {
   L0: "none: programs run as its user",

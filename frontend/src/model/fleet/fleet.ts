@@ -42,6 +42,12 @@ interface Kept {
 }
 const cache = new WeakMap<StreamModel, Kept>();
 
+/** Whether a device offers all of these tools; one that has never sent an offer may. */
+export const offersAll =
+  (tools: readonly string[]) =>
+  ({ offer }: DeviceView): boolean =>
+    !offer?.tools?.length || tools.every((tool) => offer.tools?.some((one) => one.name === tool));
+
 /** All devices that were not revoked, by id, in joining order. */
 export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
   return kept(fleet).views;
@@ -162,6 +168,15 @@ export function linkWords(device: Device, now: number): string {
   return `${word} ${age(device.link_since_ms, now)}`;
 }
 
+/** Where a clock stands beside the hub's, as the terminal says it: `1 h 0 min ahead of the hub's`. */
+function clockWords(aheadS: number): string {
+  const minutes = Math.max(1, Math.round(Math.abs(aheadS) / 60));
+  const hours = Math.floor(minutes / 60);
+  const days = Math.floor(hours / 24);
+  const span = days ? `${days} d ${hours % 24} h` : hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+  return `${span} ${aheadS > 0 ? "ahead of" : "behind"} the hub's`;
+}
+
 /** Why a device gets no work, or is asked last, in sentences; empty for one that works as any other. */
 export function deviceReasons(view: DeviceView, now: number): string[] {
   const { device, health } = view;
@@ -190,6 +205,12 @@ export function deviceReasons(view: DeviceView, now: number): string[] {
   }
   const courtesy = courtesySentence(device);
   if (courtesy) said.push(courtesy);
+  const ahead = device.condition?.clock ?? "";
+  if (device.link === "online" && /^-?[1-9]\d{0,10}$/.test(ahead)) {
+    said.push(
+      `Its clock is ${clockWords(Number(ahead))}: times of its files and logs are off by as much, and so is what a request finds there by its age. Set it there; where several devices are off alike, it is the clock of the hub.`,
+    );
+  }
   if (device.link === "suspended") said.push("It is asleep: the clocks of its work stand still until it wakes.");
   return said;
 }

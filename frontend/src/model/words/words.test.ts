@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { presentation } from "./presentation.ts";
-import { age, bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
+import { age, author, bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
@@ -69,4 +69,10 @@ it("dates what is long ago with its year", () => {
   const now = Date.UTC(2026, 11, 1, 12);
   const ago = (days: number) => age(now - days * 24 * 3600 * 1000, now);
   expect([ago(2), ago(367), ago(732)]).toEqual(["29 Nov", "29 Nov 2025", "29 Nov 2024"]);
+});
+
+it("calls a process of the hub by no name of its own", () => {
+  expect(author("worker:vm-8701-7f6941")).toBe("Starloom");
+  expect(author("model")).toBe("the hub's model");
+  expect(author("person:mara#tok")).toBe("mara");
 });

@@ -212,7 +212,8 @@ export const plural = (count: number, word: string): string => `${count} ${word}
 export function author(by: string): string {
   const who = by.split("#", 1)[0] ?? by;
   const [kind, name] = [who.slice(0, who.indexOf(":")), who.slice(who.indexOf(":") + 1)];
-  if (!who.includes(":")) return who === "model" ? "the hub's model" : who && "Starloom";
+  // A worker is a process of the hub.
+  if (!who.includes(":") || kind === "worker") return who === "model" ? "the hub's model" : who && "Starloom";
   if (kind === "rule" || kind === "assistant" || kind === "program") return `${kind} ${name}`;
   if (kind === "person" || kind === "device") return name;
   return who;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starloom.process.computers import MARKER, computer_name
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.vocabulary import DeviceLink, Effect, Repeatability
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, chain, settle
 
@@ -35,6 +35,17 @@ async def test_rename_and_labels(world: World) -> None:
         assert (await http.patch(f"{D}/two", json={"labels": ["a,b"]})).status_code == 422
         assert (await http.patch(f"{D}/two", json={"name": "hall", "labels": ["x" * 100]})).status_code == 422
         assert (await http.get(f"{D}/two")).json()["name"] == "two"
+
+
+async def test_a_rename_leaves_the_device_connected_and_tells_it(world: World) -> None:
+    """Its connection was cut, so that the next preview said that it was out of reach."""
+    agent = await world.online("one")
+    async with world.client() as http:
+        renamed = await http.patch(f"{D}/one", json={"name": "desk"})
+    assert (renamed.json()["name"], renamed.json()["link"]) == ("desk", "online")
+    assert (await agent.next(f.NameFrame)).name == "desk"
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link is DeviceLink.ONLINE
 
 
 async def test_a_former_name_means_its_device_in_a_plan_and_in_requests(world: World) -> None:

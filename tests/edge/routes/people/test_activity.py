@@ -10,8 +10,10 @@ import msgspec
 from starloom.core.state import inputs as i
 from starloom.edge.routes.people.activity import FILES_TOLD_MOST
 from starloom.store.sql.history import PastCommit
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
+from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import Dispatch
 from tests.builders import plan, task
 from tests.edge.routes.requests.test_schedules import PLAN, make, turn_to
@@ -306,6 +308,20 @@ async def test_a_plan_that_a_worker_made_begins_for_who_had_asked(world: World) 
     await durable(world)
     found = (await get(world, A, constellation="c-words"))["items"]
     assert [item["by_name"] for item in found if item["kind"] == "started"] == ["the hub, for mira"]
+
+
+async def test_the_process_that_found_no_plan_is_the_hub(world: World) -> None:
+    about: dict[str, Any] = {"by": "worker:vm-8701-7f", "constellation": "c-words", "job": "plan-1", "worker": "w"}
+    why = Fault(code=Code.REQUEST_NOT_UNDERSTOOD, reason="no recipe fits")
+    for item in (
+        i.RequestReceived(id="asked", by="person:mira", constellation="c-words", request="sing"),
+        i.JobClaimed(id="claimed", ttl_ms=60_000, **about),
+        i.PlanProposed(id="planned", fault=why, **about),
+    ):
+        assert not (await world.hub.inbox.ask(item)).faults
+    await durable(world)
+    found = (await get(world, A, constellation="c-words"))["items"]
+    assert [item["by_name"] for item in found if item["kind"] == "planning_failed"] == ["the hub"]
 
 
 async def test_the_end_of_a_deadline_names_who_had_asked(world: World) -> None:

@@ -69,6 +69,22 @@ async def test_a_recipe_is_saved_listed_exported_and_understood(planned: World) 
     assert preview["recipe"] == "look-around"
 
 
+@pytest.mark.parametrize("work", [{"request": "look around in Pictures"}, {"recipe": "look-around"}])
+async def test_work_with_the_hash_of_another_plan_is_refused_before_it_is_accepted(
+    planned: World, work: dict[str, Any]
+) -> None:
+    """Its plan is made by a job, so that a script which does not wait heard of an acceptance alone."""
+    await call(planned, "POST", R, {"recipe": TEXT})
+    status, refused = await call(planned, "POST", C, {**work, "plan_hash": "another"})
+    assert (status, refused["code"]) == (409, "plan_hash_mismatch"), refused
+    status, refused = await call(planned, "POST", C, {**work, "plan_hash": "another", "able": True})
+    assert (status, refused["code"]) == (409, "plan_hash_mismatch"), refused
+    assert (await call(planned, "GET", C))[1]["items"] == []
+    _, shown = await call(planned, "POST", f"{C}/preview", work)
+    status, made = await call(planned, "POST", C, {**work, "plan_hash": shown["plan_hash"]})
+    assert status == 202, made
+
+
 async def test_a_phrase_of_a_built_in_recipe_is_refused_with_a_way_out(planned: World) -> None:
     """It was kept, and its words ran the built-in recipe."""
     text = TEXT.replace("look around in {folder}", "please tidy the {folder} by kind")

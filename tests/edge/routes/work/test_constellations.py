@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from starloom.core.state import inputs as i
 from starloom.engine.ports import Overloaded
 from starloom.planner.requests.fitting import Candidate
 from starloom.planner.requests.matching import Match, Matched
@@ -297,6 +298,12 @@ async def test_the_list_is_paged_and_filtered(world: World) -> None:
     author = (await get(world, C, limit=1))["items"][0]["author"]
     assert len((await get(world, C, of=name_of(author).upper()))["items"]) == 5
     assert (await get(world, C, of="nobody"))["items"] == []
+    await world.submit(chain("t.one", name="test of one"), labels={"test": "device"})
+    await world.submit(chain("t.one", name="told"), labels={"notice": "schedule"})
+    theirs = i.RequestReceived(id="theirs", by="person:mira", constellation="c-theirs", recipe="look")
+    assert not (await world.hub.inbox.ask(theirs)).faults
+    own = (await get(world, C, own=True, limit=2))["items"]
+    assert [item["name"] for item in own] == ["plan 4", "plan 3"]
     async with world.client() as http:
         assert (await http.get(C, params={"cursor": "!!"})).status_code == 422
 

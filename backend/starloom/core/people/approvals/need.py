@@ -32,7 +32,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.approvals import Call, Standing
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Policy, RuleRecord, TaskSpec, encode_entity
+from starloom_protocol.records.entities import Fault, Policy, RuleRecord, TaskSpec, encode_entity
 from starloom_protocol.records.specs import Approved, Reach
 from starloom_protocol.stream.authors import is_model
 from starloom_protocol.text.wording import quoted
@@ -244,15 +244,21 @@ def seen_hash(fleet: Fleet, plan: LoweredPlan, *, by: str) -> str:
     return f"{plan.hash}.{sha256(encode_entity(shown)).hexdigest()[:32]}"
 
 
+def other_plan(plan: LoweredPlan, approved_hash: str) -> Fault | None:
+    """Return the fault `plan_hash_mismatch` if this is the hash of another plan."""
+    if approved_hash.partition(".")[0] == plan.hash:
+        return None
+    return fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
+
+
 def is_seen(work: Work, plan: LoweredPlan, approved_hash: str, *, by: str) -> bool:
     """Tell whether the devices of a plan are still those of the preview that was approved by `approved_hash`.
 
     Raises:
         Refusal: `plan_hash_mismatch`, if it is the hash of another plan.
     """
-    if approved_hash.partition(".")[0] != plan.hash:
-        reason = f"the plan's hash is {plan.hash}, not {approved_hash}"
-        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
+    if (other := other_plan(plan, approved_hash)) is not None:
+        raise Refusal(other)
     if work.shard.settings.binds_approvals < _BINDS_PREVIEWS:
         return True
     return approved_hash == seen_hash(work.shard.fleet, plan, by=by)

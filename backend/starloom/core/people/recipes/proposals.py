@@ -43,6 +43,8 @@ TEST_LABEL: Final = "test"
 """The label of constellations that only test a device, such as the one that ends its pairing."""
 NOTICE_LABEL: Final = "notice"
 """The label of constellations that only show a notice of a schedule on a device: nobody asked for them."""
+HELPER_LABELS: Final = (TRY_LABEL, TEST_LABEL, NOTICE_LABEL)
+"""A constellation with one of these is no request of a person, whoever its author is."""
 MARKS_MOST: Final = 500
 """The most shapes of a person that are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
@@ -162,6 +164,11 @@ def _age(mark: RecipeProposal) -> tuple[int, str]:
     return mark.at_ms, mark.id
 
 
+def is_request_of(head: Head, by: str) -> bool:
+    """Return whether this author asked for it: no schedule began it, and it is no helper of one."""
+    return who(head.author) == who(by) and head.schedule is None and head.labels.keys().isdisjoint(HELPER_LABELS)
+
+
 def _is_asked_by_a_person(head: Head, first: Version) -> bool:
     """Return whether a person asked for it once, and a model or that person wrote its plan."""
     return (
@@ -169,7 +176,7 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
         and head.recipe is None
         and head.schedule is None
         and head.origin is None
-        and head.labels.keys().isdisjoint((TRY_LABEL, TEST_LABEL, NOTICE_LABEL))
+        and head.labels.keys().isdisjoint(HELPER_LABELS)
         and (first.author == MODEL or not head.request)
     )
 

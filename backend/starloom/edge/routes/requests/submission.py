@@ -14,6 +14,8 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Query, Request
 
 from starloom.core.clock.cron import in_words
+from starloom.core.people.approvals.need import other_plan
+from starloom.core.people.recipes.proposals import is_request_of
 from starloom.core.rights.authorship import faults_of
 from starloom.core.rights.call_effects import TRASH
 from starloom.core.state import inputs
@@ -40,7 +42,6 @@ from starloom_protocol.api.previews import Created, PlaceRow, RequestPreview, Rh
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Budget, Fault
-from starloom_protocol.stream.authors import who
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     CODES,
@@ -146,8 +147,12 @@ class Submit:
         plan = await self._check(request, body, size)
         identity = "c-" + new_id()
         wishes = body if isinstance(body, Create) else Create(**body.model_dump())
-        if wishes.able:
-            await self._refuse_unable(request, body, plan, size)
+        if wishes.able or wishes.plan_hash is not None:
+            complete = plan or self._plan_now(body, caller)
+            if wishes.plan_hash is not None:
+                _require_approved(complete, wishes.plan_hash)
+            if wishes.able and complete is not None:
+                await self._refuse_unable(request, complete, size)
         micros = _micros_of(wishes.budget)
         received = inputs.RequestReceived(
             approves=caller.approves,
@@ -190,13 +195,13 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _require_one_of(body)
-            found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
-            if found.outcome is not Match.EXACT:
-                understood = self._understood(found)
+            matched = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
+            if matched.outcome is not Match.EXACT:
+                understood = self._understood(matched)
                 if any(place["path"] == NEWEST.path for place in understood.get("places", ())):
                     understood["places"] = await self._with_newest(understood["places"], caller_of(request))
                 return json_reply({"understood": understood, "plan_hash": None, "tasks": []})
-            plan = self._require_model(self._meant(found))
+            plan = self._require_model(self._meant(matched))
         else:
             checked = await self._check(request, body, size)
             if checked is not None:
@@ -221,7 +226,7 @@ class Submit:
         if warned := [*filter(None, [may_not]), *self._warned(plan)]:
             answer["warnings"] = [*preview.get("warnings", ()), *warned]
         if body.request is not None:
-            answer["understood"] = self._understood(found)
+            answer["understood"] = self._understood(matched)
         return json_reply(answer)
 
     def _refuse_unsubmitted(self, caller: Caller, plan: LoweredPlan) -> None:
@@ -296,7 +301,7 @@ class Submit:
         for row in rows:
             headline = await self._hub.headlines.of(row.id)
             head = headline[0] if headline is not None else None
-            if head is not None and who(head.author) == who(caller.by) and not head.schedule:
+            if head is not None and is_request_of(head, caller.by):
                 words = head.request or head.name or row.id
                 shown = words if len(words) <= TITLE_MOST else f"{words[:TITLE_MOST]}..."
                 newest = [{"title": f"{NEWEST.title}: {shown}", "path": f"/constellations/{row.id}"}]
@@ -364,27 +369,32 @@ class Submit:
             return None
         raise self._refusal(understood)
 
-    async def _refuse_unable(self, request: Request, body: Asked, plan: LoweredPlan | None, size: int) -> None:
-        """Refuse a plan with tasks that no device of now can ever begin; words that a model plans are not known yet.
+    def _plan_now(self, body: Asked, caller: Caller) -> LoweredPlan | None:
+        """Return the plan that a job would make of a recipe or of words now; None where it says why it cannot.
+
+        Words that a model plans have no plan yet.
+
+        Raises:
+            Problem: with every fault of a recipe.
+        """
+        planner = self._hub.planner
+        if body.recipe is not None:
+            return _plan_of(planner.plan_recipe(body.recipe, body.params))
+        understood = planner.understand(body.request or "", body.params, caller.by, shown=True)
+        if understood.outcome is not Match.EXACT:
+            return None
+        first = understood.candidates[0]
+        return planner.plan_recipe(first.recipe, first.params).plan
+
+    async def _refuse_unable(self, request: Request, plan: LoweredPlan, size: int) -> None:
+        """Refuse a plan with tasks that no device of now can ever begin.
 
         Raises:
             Problem: with each of these tasks and its way out.
         """
-        planner = self._hub.planner
-        if plan is None and body.recipe is not None:
-            plan = _plan_of(planner.plan_recipe(body.recipe, body.params))
-        elif plan is None:
-            understood = planner.understand(body.request or "", body.params, caller_of(request).by, shown=True)
-            if understood.outcome is not Match.EXACT:
-                return
-            first = understood.candidates[0]
-            plan = planner.plan_recipe(first.recipe, first.params).plan
-            if plan is None:
-                return  # the job that plans these words says why it cannot
-        complete = plan
-        large = size > LARGE_BYTES or len(complete.specs) > LARGE_TASKS
-        frozen = planner.still()
-        faults = await self._hub.computing.run(request, large, lambda: frozen.unable(complete))
+        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
+        frozen = self._hub.planner.still()
+        faults = await self._hub.computing.run(request, large, lambda: frozen.unable(plan))
         if faults:
             raise problem_of_faults(faults)
 
@@ -448,6 +458,19 @@ def _require_one_of(body: Asked) -> None:
         )
     if body.request is not None and not body.request.strip():
         raise Problem(Code.BAD_REQUEST, "the request has no words")
+
+
+def _require_approved(plan: LoweredPlan | None, plan_hash: str) -> None:
+    """Refuse a request whose plan of now is not the one that was approved by its hash.
+
+    Raises:
+        Problem: it is another plan, or there is none yet that a preview could have shown.
+    """
+    if plan is None:
+        reason = "these words come to no plan now, so none was approved by this hash"
+        raise Problem(Code.PLAN_HASH_MISMATCH, reason)
+    if (fault := other_plan(plan, plan_hash)) is not None:
+        raise problem_of_faults([fault])
 
 
 def _plan_of(planned: PlanCheck, document: Any = None) -> LoweredPlan:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
-from starloom.core.people.recipes.proposals import TRY_LABEL
+from starloom.core.people.recipes.proposals import TRY_LABEL, is_request_of
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, state_of_version
+from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply
 from starloom.store.port import StreamRow, StreamState
@@ -52,6 +53,7 @@ class Constellations:
 
     async def page(
         self,
+        request: Request,
         state: Annotated[list[ConstellationState] | None, Query(max_length=len(ConstellationState))] = None,
         q: Annotated[str | None, Query(max_length=200)] = None,
         device: Annotated[str | None, Query(max_length=128)] = None,
@@ -59,8 +61,11 @@ class Constellations:
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
         tries: bool = False,
+        own: bool = False,
     ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; with `of` those that a person or a program of this name asked for.
+
+        With `own` those that the caller asked for: none that a schedule began, or that only tries, tests or tells.
 
         A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
         with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
@@ -70,7 +75,7 @@ class Constellations:
         record = hub.fleet.device(device) if device else None
         after_row = cursor_of(cursor, str)
         items: list[ConstellationRow] = []
-        size = limit if of is None else max(limit, LOOKED_AT_ONCE)
+        size = limit if of is None and not own else max(limit, LOOKED_AT_ONCE)
         looked_at = 0
         while True:
             rows = await hub.reads.constellations(
@@ -85,6 +90,9 @@ class Constellations:
                 after_row = (row.created_ms, row.id)
                 looked_at += 1
                 is_wanted = of is None or name_of(row_json["author"]).casefold() == of.casefold()
+                if own:
+                    headline = await hub.headlines.of(row.id)
+                    is_wanted &= headline is not None and is_request_of(headline.head, caller_of(request).by)
                 if is_wanted and (tries or TRY_LABEL not in row_json["labels"]):
                     items.append(row_json)
                 if len(items) == limit or looked_at == LOOKED_MOST:

@@ -218,7 +218,7 @@ def cited(
 
 
 def _faults_of(text: str, checked_words: Checked) -> list[str]:
-    faults = [f"no value that you cite has {missing}" for missing in checked_words.missing]
+    faults = [f"no cited value has {missing}" for missing in checked_words.missing]
     words = len(text.split())
     return [*faults, f"it has {words} words; {WORDS_MOST} is the most"] if words > WORDS_MOST else faults
 

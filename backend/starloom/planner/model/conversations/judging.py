@@ -126,7 +126,7 @@ class ChoiceTalk:
                 return Judgement(NO, read.because)
             if isinstance(read, Chosen) and read.choice in self._names:
                 return Judgement(YES, read.because, (Cite(task=read.choice),))
-            reason = read.reason if isinstance(read, Fault) else "`choice` is the task of a result that you were shown"
+            reason = read.reason if isinstance(read, Fault) else "`choice` is the task of a result that was shown"
             if not self._repairs:
                 return Judgement(because=f"the judge made no usable choice: {reason}")
             self._repairs -= 1

@@ -308,8 +308,9 @@ def _echo(reply: Reply) -> str:
 
 
 def _given_up(faults: Sequence[Fault]) -> Fault:
-    reasons = "; ".join(
-        f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults[:FAULTS_TOLD]
-    )
-    reason = f"after {REPAIRS} repairs the model's plan still has faults: {reasons}"
+    """Return the end of a conversation, for a person; the faults of an answer that is no plan have no place in it."""
+    is_plan = any(fault.place != "answer" for fault in faults)
+    places = [f"{fault.place}: " if fault.place and is_plan else "" for fault in faults]
+    reasons = "; ".join(f"{place}{fault.reason}" for place, fault in zip(places, faults[:FAULTS_TOLD], strict=False))
+    reason = f"after {REPAIRS} repairs the model's {'plan' if is_plan else 'answer'} still has faults: {reasons}"
     return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)

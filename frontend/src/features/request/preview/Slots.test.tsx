@@ -42,3 +42,29 @@ it("keeps a number as it is typed, and sends what it means", async () => {
     expect([field.value, sent.share]).toEqual([typed, means]);
   }
 });
+
+it("offers the devices that can do what the recipe needs, and the one that was named", () => {
+  const workspace = new Workspace(() => undefined);
+  const tool = (name: string) => ({ name, effects: [], repeatability: "never" });
+  workspace.fleet.readSnapshot({
+    seq: 1,
+    entities: {
+      "device/d-1": { id: "d-1", name: "nas", link: "online", joined_ms: 1 },
+      "device/d-2": { id: "d-2", name: "phone", link: "online", joined_ms: 2 },
+      "device/d-3": { id: "d-3", name: "new", link: "offline", joined_ms: 3 },
+      "offer/d-1": { digest: "a", tools: [tool("fs.find"), tool("fs.write")] },
+      "offer/d-2": { digest: "b", tools: [tool("fs.find")] },
+    },
+  });
+  const types = { to: { type: "device", title: "Put it on", needs: ["fs.find", "fs.write"] } };
+  const fields = (params: Record<string, unknown>) => (
+    <WorkspaceContext value={workspace}>
+      <Slots params={params} types={types} onChange={() => undefined} />
+    </WorkspaceContext>
+  );
+  const offered = () => [...screen.getByLabelText<HTMLSelectElement>("Put it on").options].map((one) => one.value);
+  const shown = render(fields({ to: "" }));
+  expect(offered()).toEqual(["", "nas", "new"]);
+  shown.rerender(fields({ to: { name: "phone" } }));
+  expect(offered()).toEqual(["", "nas", "new", "phone"]);
+});

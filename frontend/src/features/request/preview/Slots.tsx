@@ -2,7 +2,7 @@
 
 import { useId, useState } from "react";
 import { useFleet } from "../../../app/workspace/context.ts";
-import { devices, nameOfDevice } from "../../../model/fleet/fleet.ts";
+import { devices, nameOfDevice, offersAll } from "../../../model/fleet/fleet.ts";
 import type { Fields } from "../../../model/rows/document.ts";
 import { selectorWords } from "../../../model/rows/where.ts";
 import type { RecipeParam } from "../../../model/types.ts";
@@ -51,6 +51,7 @@ export function Slots({ params, types, onChange }: SlotsProps) {
           }
           value={params[name]}
           every={types?.[name]?.every ?? false}
+          needs={types?.[name]?.needs ?? []}
           offered={types?.[name]?.offers ?? null}
           params={params}
           onChange={(value) => onChange({ ...params, [name]: value })}
@@ -117,6 +118,7 @@ function Slot({
   type,
   value,
   every,
+  needs,
   offered,
   params,
   onChange,
@@ -127,6 +129,7 @@ function Slot({
   type: string;
   value: unknown;
   every: boolean;
+  needs: readonly string[];
   offered: RecipeParam["offers"];
   params: Record<string, unknown>;
   onChange: (value: unknown) => void;
@@ -152,7 +155,7 @@ function Slot({
     );
   }
   if (type === "device") {
-    const names = [...devices(fleet).values()].map((view) => view.device.name);
+    const names = [...devices(fleet).values()].filter(offersAll(needs)).map((view) => view.device.name);
     return (
       <span className="slot-field">
         <label htmlFor={id}>{label}</label>
