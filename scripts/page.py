@@ -177,15 +177,16 @@ def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
 def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None:
     sources_hash = source_hash(root, site)
     _install(root, site, node, everything=with_tests)
+    # `npm run check` looks at types where the code is worked on; in a first start it was half of the work.
+    script = "build" if with_tests else "bundle"
     with step(f"building {site.name} with Node {node.major}"):
         run(
-            # `npm run check` looks at types where the code is worked on; in a first start it was half of the work.
-            [*node.npm, "run", "-s", "build" if with_tests else "bundle"],
+            [*node.npm, "run", "-s", script],
             cwd=site.place(root),
             environment=node.environment(root),
             failed=lambda tail: Unable(
                 f"the build of {site.name} failed:\n{tail}",
-                f"see the error above; `cd {site.folder} && npm run build` repeats it",
+                f"see the error above; `cd {site.folder} && npm run {script}` repeats it",
             ),
         )
         (site.place(root) / "dist" / "build.stamp").write_text(sources_hash)

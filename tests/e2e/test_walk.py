@@ -15,6 +15,7 @@ from playwright.sync_api import Page, StorageState
 from tests.e2e.conftest import NewContext
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
+from tests.e2e.stack import Stack
 from tests.e2e.walk import Walk, controls_in_the_way
 from tests.e2e.witness import Seen
 
@@ -110,15 +111,20 @@ def test_the_walk_tells_a_control_that_is_covered(page: Page) -> None:
 
 # Nothing on this page changes by itself but a number, so each answer is that of a press.
 BESIDE_A_CLOCK = """<!doctype html><title>Walk</title><main id="main">
-<button>Silent</button> <button onclick="this.after('pressed')">Speaks</button> <p>used <span>0</span> s ago</p></main>
+<button>Silent</button> <button onclick="this.after('pressed')">Speaks</button>
+<button onclick="fetch('/api/v1/nothing', {method: 'POST'}).catch(() => {})">Asks</button>
+<button onclick="navigator.sendBeacon('/api/v1/nothing')">Leaks</button> <p>used <span>0</span> s ago</p></main>
 <script>let age = 0; setInterval(() => { document.querySelector("span").firstChild.data = ++age; }, 700)</script>
 """
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_the_walk_tells_a_control_that_stays_silent(page: Page) -> None:
+def test_the_walk_tells_a_control_that_stays_silent(page: Page, stack: Stack) -> None:
+    """A request that would change the hub is an answer and is held; one that gets past the hold is a fault."""
     page.route("**/beside-a-clock", lambda route: route.fulfill(content_type="text/html", body=BESIDE_A_CLOCK))
     walk = Walk(set(), [])
-    walk.over(page, Hand(page, touch=False), "/beside-a-clock", "#main")
-    assert walk.pressed == {"button Silent", "button Speaks"}
-    assert walk.dead == ["/beside-a-clock: button Silent#0"]
+    with walk.watching(page):
+        walk.over(page, Hand(page, touch=False), "/beside-a-clock", "#main")
+    assert walk.pressed == {f"button {name}" for name in ("Silent", "Speaks", "Asks", "Leaks")}
+    leaked = f"POST {stack.url}/api/v1/nothing went to the hub"
+    assert walk.dead == ["/beside-a-clock: button Silent#0", leaked, "/beside-a-clock: button Leaks#0"]

@@ -9,13 +9,14 @@ machine that draws more slowly than it is touched, is tried again; a control tha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Error, Page, Route
+from playwright.sync_api import Error, Page, Request
 
 from tests.e2e.pointer import Hand
 from tests.waiting import SLOWER
@@ -69,24 +70,50 @@ _CONTROLS = """(whole) => {
   }
   return found;
 }"""
-_SETTLE = """() => {
-  window.walkChanged = performance.now();
-  new MutationObserver(() => { window.walkChanged = performance.now(); })
-    .observe(document.documentElement, {subtree: true, childList: true, characterData: true,
-      attributes: true, attributeFilter: ["style", "class", "transform", "aria-busy", "hidden"]});
-}"""
-_STILL_MS = "() => performance.now() - window.walkChanged"
-_AIM = """(name) => {
-  const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
-  if (!one) return null;
-  // The drawing takes back every scroll within it, one frame later.
-  if (!one.closest(".react-flow__viewport")) one.scrollIntoView({block: "center", inline: "center"});
-  const box = one.getBoundingClientRect();
-  const at = [box.left + box.width / 2, box.top + box.height / 2];
-  const hit = document.elementFromPoint(...at);
-  const over = hit && (one.contains(hit) || hit.contains(one) || hit.closest("label")?.contains(one));
-  return {at, cover: over ? "" : (hit ? hit.outerHTML.slice(0, 90) : "nothing")};
-}"""
+# Returns where a control stands, once it stood there before and after so long a time without a change.
+# The page waits by itself: to be asked every few milliseconds from outside costs it as much as a reload.
+_AIM = """async ([name, stillMs, withinMs, stepMs]) => {
+  const controls = CONTROLS;
+  let changed = performance.now();
+  const until = changed + withinMs;
+  const watch = new MutationObserver(() => { changed = performance.now(); });
+  watch.observe(document.documentElement, {subtree: true, childList: true, characterData: true,
+    attributes: true, attributeFilter: ["style", "class", "transform", "aria-busy", "hidden"]});
+  const aim = () => {
+    controls(false);
+    const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
+    if (!one) return null;
+    // The drawing takes back every scroll within it, one frame later.
+    if (!one.closest(".react-flow__viewport")) one.scrollIntoView({block: "center", inline: "center"});
+    const box = one.getBoundingClientRect();
+    const at = [box.left + box.width / 2, box.top + box.height / 2];
+    const hit = document.elementFromPoint(...at);
+    const over = hit && (one.contains(hit) || hit.contains(one) || hit.closest("label")?.contains(one));
+    return {at, cover: over ? "" : (hit ? hit.outerHTML.slice(0, 90) : "nothing")};
+  };
+  let found = aim();
+  for (;;) {
+    await new Promise((next) => setTimeout(next, stepMs));
+    const late = performance.now() >= until;
+    if (!late && performance.now() - changed < stillMs) continue;
+    const before = JSON.stringify(found);
+    found = aim();
+    if (late || name === null || (found && !found.cover && JSON.stringify(found) === before)) break;
+    changed = performance.now();
+  }
+  watch.disconnect();
+  return found;
+}""".replace("CONTROLS", _CONTROLS)
+# In the page, not by a route of Playwright: with one the browser keeps nothing, and compiles the page at every press.
+_HOLD = """{
+  const send = window.fetch;
+  window.fetch = (asked, options) => {
+    const method = (options?.method ?? asked.method ?? "GET").toUpperCase();
+    if (!UNSAFE.includes(method) || HARMLESS.test(asked.url ?? asked)) return send(asked, options);
+    window.walked?.answers.push("request");
+    return Promise.reject(new TypeError("Failed to fetch"));
+  };
+}""".replace("UNSAFE", json.dumps(UNSAFE)).replace("HARMLESS", f"new RegExp({json.dumps(HARMLESS.pattern)})")
 # The middle of the widest line of a control: a link that is broken over two lines has nothing in the middle of its box.
 # A drawing has its own scale, and is zoomed in to be read.
 _COVERED = """([least, words, arrow]) => {
@@ -185,11 +212,7 @@ def controls_in_the_way(page: Page) -> list[str]:
 
     Another element covers them, or they are outside of the window, or too small to be hit or read. Nothing is pressed.
     """
-    page.evaluate(_SETTLE)
-    waited = 0.0
-    while page.evaluate(_STILL_MS) < STILL_MS and waited < STILL_WITHIN_MS:
-        page.wait_for_timeout(STEP_MS)
-        waited += STEP_MS
+    page.evaluate(_AIM, [None, STILL_MS, STILL_WITHIN_MS, STEP_MS])
     page.evaluate(_CONTROLS, True)
     found: list[str] = page.evaluate(_COVERED, [LEAST_PX, WORDS_PX, ARROW_PX])
     return found
@@ -212,21 +235,19 @@ class Walk:
     def watching(self, page: Page) -> Iterator[None]:
         """Count requests, windows, downloads and file dialogs as answers, and keep the hub as it is."""
 
-        def hold(route: Route) -> None:
-            if route.request.method not in UNSAFE or HARMLESS.search(route.request.url):
-                route.fallback()
-                return
-            self.sent += 1
-            route.abort()
-
         def count(*_: Any) -> None:
             self.sent += 1
 
-        page.route("**/api/**", hold)
+        def tell(request: Request) -> None:
+            if request.method in UNSAFE and not HARMLESS.search(request.url):
+                self.dead.append(f"{request.method} {request.url} went to the hub")
+
+        page.add_init_script(_HOLD)
+        page.on("request", tell)
         for event in ("popup", "download", "filechooser"):
             page.on(event, count)
         yield
-        page.unroute("**/api/**", hold)
+        page.remove_listener("request", tell)
 
     def over(self, page: Page, hand: Hand, path: str, ready: str) -> None:
         """Press each control of this screen that no screen before it had."""
@@ -240,20 +261,6 @@ class Walk:
             if self._press(page, hand, path, ready, name):
                 self.pressed.add(kind)
 
-    def _aim(self, page: Page, name: str) -> Any:
-        """Return where a control stands once the page is still; what comes late moves what is there."""
-        page.evaluate(_SETTLE)
-        waited, last = 0.0, None
-        while True:
-            page.evaluate(_CONTROLS)
-            aim = page.evaluate(_AIM, name)
-            still = aim == last and page.evaluate(_STILL_MS) >= STILL_MS
-            if (still and aim and not aim["cover"]) or waited >= STILL_WITHIN_MS:
-                return aim
-            last = aim
-            page.wait_for_timeout(STEP_MS)
-            waited += STEP_MS
-
     def _open(self, page: Page, path: str, ready: str) -> None:
         page.goto(path)
         page.locator(ready).first.wait_for()
@@ -262,7 +269,7 @@ class Walk:
         """Press a control and note if it is dead; false if it went away before, with the thing that it belonged to."""
         for _ in range(PRESSES):
             self._open(page, path, ready)
-            aim = self._aim(page, name)
+            aim = page.evaluate(_AIM, [name, STILL_MS, STILL_WITHIN_MS, STEP_MS])
             if aim is None:
                 return False
             if aim["cover"]:
