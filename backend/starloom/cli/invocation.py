@@ -143,15 +143,15 @@ class Invocation:
         Raises:
             Problem: there is none.
         """
-        own = self.client.get(get_constellations(own=True, limit=1))["items"]
-        items = [newest] if newest is not None and own else []
+        asked_last = self.client.get(get_constellations(by_caller=True, limit=1))["items"]
+        items = [newest] if newest is not None and asked_last else []
         items = items or self.client.get(get_constellations(limit=NEWEST_LOOKED_AT))["items"]
         if not items:
             raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
-        row = next((row for row in [*own, *items] if not row.get("schedule")), items[0])
+        row = next((row for row in [*asked_last, *items] if not row.get("schedule")), items[0])
         if row["id"] == items[0]["id"]:
             return row, ""
-        return row, "your newest" if row in own else "the newest that no schedule began"
+        return row, "your newest" if row in asked_last else "the newest that no schedule began"
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""

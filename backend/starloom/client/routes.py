@@ -158,7 +158,7 @@ def get_constellations(
     cursor: str | None = None,
     limit: int | None = None,
     tries: bool | None = None,
-    own: bool | None = None,
+    by_caller: bool | None = None,
 ) -> Get[Items[ConstellationRow]]:
     return Get(
         "/constellations",
@@ -170,7 +170,7 @@ def get_constellations(
             "cursor": cursor,
             "limit": limit,
             "tries": tries,
-            "own": own,
+            "by_caller": by_caller,
         },
     )
 

@@ -104,7 +104,7 @@ class Conditions:
         if self._hub_at_zero is None:
             return {}
         ahead_s = round(self._wall() - self._hub_at_zero - self._clock())
-        # Between the two bounds what was told stays, and a clock that runs off slowly is told once a minute of it.
+        # Between the two bounds the last report stands; a clock that runs off slowly makes one for each minute of it.
         bound_s = CLOCK_OFF_S / 2 if self._clock_off.get(DeviceFact.CLOCK) else CLOCK_OFF_S
         if abs(ahead_s) > bound_s and self._clock_off and abs(ahead_s - self.clock_ahead_s) < CLOCK_OFF_S:
             return {}

@@ -264,7 +264,7 @@ export interface paths {
          * Page
          * @description List constellations, newest first; with `of` those that a person or a program of this name asked for.
          *
-         *     With `own` those that the caller asked for: none that a schedule began, or that only tries, tests or tells.
+         *     With `by_caller` those that the caller asked for: none of a schedule, and none that only tries, tests or tells.
          *
          *     A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
          *     with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
@@ -5622,7 +5622,7 @@ export interface operations {
                 cursor?: string | null;
                 limit?: number;
                 tries?: boolean;
-                own?: boolean;
+                by_caller?: boolean;
             };
             header?: never;
             path?: never;

@@ -16,6 +16,7 @@ from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, says_all
 from starloom.core.placement.device_groups import left_out
 from starloom.core.rights.authorship import done_elsewhere
+from starloom.core.rights.call_effects import TRASH
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
@@ -97,7 +98,8 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_checks(checked))
     still_done = [task for task in done if task not in undos]
     parts.extend(_folders(constellation, fleet, still_done))
-    parts.extend(undone_files.trashed(constellation, fleet, still_done))
+    if trashing := [task for task in still_done if constellation.specs[task].tool == TRASH]:
+        parts.extend(undone_files.trashed(constellation, fleet, trashing))
     if replacing := _may_have_replaced(constellation, still_done):
         parts.extend(undone_files.replaced(constellation, fleet, replacing))
     parts.extend(_reused(constellation.progress.reused))

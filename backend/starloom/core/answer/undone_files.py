@@ -91,7 +91,7 @@ def trashed(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) ->
     by_device: dict[str, list[tuple[list[str], int]]] = {}
     for task in tasks:
         spec, device = constellation.specs[task], constellation.tasks[task].device
-        if spec.tool == _TRASH and spec.undoes is None and device is not None:
+        if spec.undoes is None and device is not None:
             by_device.setdefault(device, []).append(_trashed_by(constellation, task))
     sentences: list[str] = []
     more = 0

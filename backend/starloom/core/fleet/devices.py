@@ -287,7 +287,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     """Give a device a new name. Plans and schedules with its old name still mean it, until another device gets that.
 
-    A connected device is told; an agent of an earlier release reads its name at its next connection.
+    The hub tells it to a connected device; an agent of an earlier release reads it at its next connection.
     """
     name_fault = called_fault(item.value, most=63)
     if name_fault is not None:

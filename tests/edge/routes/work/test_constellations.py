@@ -302,7 +302,7 @@ async def test_the_list_is_paged_and_filtered(world: World) -> None:
     await world.submit(chain("t.one", name="told"), labels={"notice": "schedule"})
     theirs = i.RequestReceived(id="theirs", by="person:mira", constellation="c-theirs", recipe="look")
     assert not (await world.hub.inbox.ask(theirs)).faults
-    own = (await get(world, C, own=True, limit=2))["items"]
+    own = (await get(world, C, by_caller=True, limit=2))["items"]
     assert [item["name"] for item in own] == ["plan 4", "plan 3"]
     async with world.client() as http:
         assert (await http.get(C, params={"cursor": "!!"})).status_code == 422

@@ -61,11 +61,11 @@ class Constellations:
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
         tries: bool = False,
-        own: bool = False,
+        by_caller: bool = False,
     ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; with `of` those that a person or a program of this name asked for.
 
-        With `own` those that the caller asked for: none that a schedule began, or that only tries, tests or tells.
+        With `by_caller` those that the caller asked for: none of a schedule, and none that only tries, tests or tells.
 
         A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
         with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
@@ -75,7 +75,7 @@ class Constellations:
         record = hub.fleet.device(device) if device else None
         after_row = cursor_of(cursor, str)
         items: list[ConstellationRow] = []
-        size = limit if of is None and not own else max(limit, LOOKED_AT_ONCE)
+        size = limit if of is None and not by_caller else max(limit, LOOKED_AT_ONCE)
         looked_at = 0
         while True:
             rows = await hub.reads.constellations(
@@ -90,7 +90,7 @@ class Constellations:
                 after_row = (row.created_ms, row.id)
                 looked_at += 1
                 is_wanted = of is None or name_of(row_json["author"]).casefold() == of.casefold()
-                if own:
+                if by_caller:
                     headline = await hub.headlines.of(row.id)
                     is_wanted &= headline is not None and is_request_of(headline.head, caller_of(request).by)
                 if is_wanted and (tries or TRY_LABEL not in row_json["labels"]):
