@@ -33,7 +33,7 @@ PEOPLE = {"ann": Role.OPERATOR, "jonas": Role.APPROVER, "pia": Role.VIEWER, "eva
 STARTER, NAMED, OWNER = "person:ann", "person:jonas#t-1", "person:eva"
 
 
-AROUND = (
+AROUND: tuple[TaskSpec | Dependency, ...] = (
     *(task(name, device="away") for name in ("free", "feed")),
     task("then", "text=feed"),
     edge("do>then"),
