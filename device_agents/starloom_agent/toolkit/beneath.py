@@ -262,6 +262,12 @@ class Beneath:
         with self._below_writable(path) as file:
             os.fchmod(file.fileno(), mode)
 
+    def set_folder_mode(self, path: Path, mode: int) -> None:
+        """As `set_mode`; whether files take their group from the folder stays as it is."""
+        root, parts = self._below(path, self._write)
+        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder:
+            os.fchmod(folder, mode | os.fstat(folder).st_mode & stat.S_ISGID)
+
     def set_mtime(self, path: Path, mtime_s: int) -> None:
         with self._below_writable(path) as file:
             os.utime(file.fileno(), (mtime_s, mtime_s))

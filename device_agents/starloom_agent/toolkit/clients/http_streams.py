@@ -112,7 +112,7 @@ def chunks(
             raise AddressFault(f"its answer was cut off: {error}") from error
         if not part:
             if answer.length:
-                raise AddressFault(f"its answer was cut off: {answer.length} bytes of it are missing")
+                raise AddressFault(f"its answer was cut off (bytes missing: {answer.length})")
             return
         size += len(part)
         if size > BODY_BYTES_MOST:

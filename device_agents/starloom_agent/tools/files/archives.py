@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ import msgspec
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
-from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
+from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST, kept_mode
 from starloom_agent.toolkit.files.packing import Findings, Limits, Listed, Member, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.undoing import hash_of_files
@@ -61,7 +61,7 @@ def _series_name(device: str, real: Path) -> str:
 
 
 class Pack(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file) with all that is in it, hidden files too, but no links and no trash.
+    """Pack a folder (or one file) with all that is in it, hidden files and empty folders too; no links and no trash.
 
     A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
     archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`, by `device_name`; MARK stands for the whole path. The
@@ -113,11 +113,11 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     if about is not None and stat.S_ISDIR(about.st_mode):
         walk = Walk(context.files, real, hidden=True, any_name=True)
         files = list(walk)
-        trashes = walk.trashes
+        trashes, folders = walk.trashes, {"": about.st_mode, **walk.modes}
         missed, skipped = [f"{missed.below}: {missed.why}" for missed in walk.missed], walk.unreadable
     elif about is not None and stat.S_ISREG(about.st_mode):
         files, missed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
-        trashes = []
+        trashes, folders = [], {}
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(entry.bytes for entry in files)
@@ -126,7 +126,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     archive = context.workdir / "archive.tar.gz"
-    archive_list = write_archive(files, archive, tell, context.files)
+    archive_list = write_archive(files, archive, tell, context.files, folders)
     listed, unreadable = archive_list.listed, [*missed, *archive_list.unreadable]
     count = skipped + len(archive_list.unreadable)
     name = f"{_series_name(args.device_name, real)}-{datetime.now(UTC).strftime(_STAMP)}.tar.gz"
@@ -170,10 +170,11 @@ def _local(context: ToolContext, file: FileRef) -> Path:
 class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
-    Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
-    as a whole. `files` in the answer carry the hashes of the archive's own list; those whose names are no text are
-    read back here, and counted as `unnamed`, because no tool takes such a name. `added` is what `fs.trash` takes to
-    undo it: the new folders, each only while it holds what was unpacked.
+    Plain files and folders come out, with times and modes; never with set-ID bits or more rights than a new file here,
+    and the owner may always read and write. An archive with a name that leads out, a name twice, or more than the
+    limits is refused as a whole. `files` in the answer carry the hashes of the archive's own list; those whose names
+    are no text are read back here, and counted as `unnamed`, because no tool takes such a name. `added` is what
+    `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]
@@ -198,13 +199,36 @@ def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, contex
                 copy_out(member, None)
                 continue
             with out:
+                # Before its contents, so that nobody reads a private file meanwhile.
+                if (mode := kept_mode(member.mode)) is not None:
+                    with contextlib.suppress(PermissionError):  # a file system without modes
+                        os.fchmod(out.fileno(), mode)
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
                 context.files.set_mtime(target, member.mtime_s)
         unpacked[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
         done += member.bytes
         context.progress(done_bytes=done, note=shown_name(target.name))
+    _put_folders(half, findings, context)
     return unpacked
+
+
+def _put_folders(half: Path, findings: Findings, context: ToolContext) -> None:
+    """Make the folders that an archive names, empty ones too, and give them their modes."""
+    for below, archived_mode in sorted(findings.folders.items()):
+        folder = half / below
+        with plain(shown_name(os.fspath(folder)), "unpacking"):
+            try:
+                context.files.make_folder(folder)
+            except OSError as error:
+                if is_text(below) or error.errno not in REFUSED_NAME:
+                    raise
+                findings.leave_out(below, "this device cannot store its name")
+                del findings.folders[below]
+                continue
+            if (mode := kept_mode(archived_mode)) is not None:
+                with contextlib.suppress(PermissionError):
+                    context.files.set_folder_mode(folder, mode)
 
 
 def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | None:
@@ -218,11 +242,16 @@ def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | N
         return None
 
 
-def _holds_the_same(files: Beneath, folder: Path, unpacked: dict[str, Listed]) -> bool:
-    on_disk = {shown_name(entry.below): entry for entry in Walk(files, folder, hidden=True, trash=True, any_name=True)}
-    return on_disk.keys() == unpacked.keys() and all(
-        on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
-        for path, item in unpacked.items()
+def _holds_the_same(files: Beneath, folder: Path, unpacked: dict[str, Listed], folders: Collection[str]) -> bool:
+    walk = Walk(files, folder, hidden=True, trash=True, any_name=True)
+    on_disk = {shown_name(entry.below): entry for entry in walk}
+    return (
+        {"", *walk.modes}.issuperset(folders)
+        and on_disk.keys() == unpacked.keys()
+        and all(
+            on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
+            for path, item in unpacked.items()
+        )
     )
 
 
@@ -286,7 +315,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
             half = context.files.building_place(target)
         try:
             unpacked = _put_out(_local(context, file), half, limits, findings, context)
-            folder, new = _place(context, half, folder_path, unpacked)
+            folder, new = _place(context, half, folder_path, unpacked, findings.folders)
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)
@@ -332,7 +361,9 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     }
 
 
-def _place(context: ToolContext, half: Path, path: str, unpacked: dict[str, Listed]) -> tuple[str, bool]:
+def _place(
+    context: ToolContext, half: Path, path: str, unpacked: dict[str, Listed], folders: Collection[str]
+) -> tuple[str, bool]:
     """Put the unpacked folder in its place in one step, and tell whether it is new there.
 
     The same files there already are kept, others keep theirs.
@@ -348,7 +379,7 @@ def _place(context: ToolContext, half: Path, path: str, unpacked: dict[str, List
                     pass  # another call was quicker
                 else:
                     return readable_as(context, numbered_path, real), True
-            if context.files.is_folder(real) and _holds_the_same(context.files, real, unpacked):
+            if context.files.is_folder(real) and _holds_the_same(context.files, real, unpacked, folders):
                 return readable_as(context, numbered_path, real), False
     raise ToolFailed(Code.TOOL_FAILED, f"{path} exists in {RENAMES_MOST} versions; clear the folder")
 

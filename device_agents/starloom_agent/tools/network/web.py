@@ -139,7 +139,7 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except http.client.IncompleteRead as error:
-        lacking = f": {error.expected} bytes of it are missing" if error.expected else ""
+        lacking = f" (bytes missing: {error.expected})" if error.expected else ""
         raise ToolFailed(Code.NETWORK, f"{host} cut its answer off{lacking}") from error
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, OSError) and has_no_room(error):
