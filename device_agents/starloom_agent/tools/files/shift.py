@@ -5,6 +5,7 @@ These tools delete nothing: a file that goes or is replaced lies in the trash of
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -98,7 +99,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             Code.TOOL_FAILED, f"{clashes[0]} exists with other contents; allow on_clash: replace", effect=False
         )
     done = 0
-    added: Added = []
+    added = _make_folders(context, walk, source, target, place) if folder else []
     for number, (file, to) in enumerate(pairs):
         if to in same:
             continue
@@ -125,6 +126,27 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         "added": added,
         "left_out": left_out,
     }
+
+
+def _make_folders(context: ToolContext, walk: Walk, source: Path, target: Path, place: str) -> Added:
+    """Make the folders of a copy that are not there, empty ones too, with the modes of the first ones; return them.
+
+    Their owner may always write into them, as into any folder of a copy.
+    """
+    added: Added = []
+    with plain(target, "making"):
+        about = context.files.status(source)
+        for below, mode in sorted({"": about.st_mode if about is not None else 0, **walk.modes}.items()):
+            made = target / below
+            if context.files.is_folder(made):
+                continue
+            missing = missing_above(context, made)
+            context.files.make_folder(made)
+            with contextlib.suppress(PermissionError):  # a file system without modes
+                context.files.set_folder_mode(made, mode & 0o777 | stat.S_IRWXU)
+            path = readable_as(context, os.path.normpath(Path(place) / below), made)
+            added += [*folders_on_way(path, missing), {"path": path, "folder": True, "on_way": True}]
+    return added
 
 
 def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> Placed:
