@@ -15,6 +15,7 @@ from starloom_agent.toolkit.text.durations import begin_of
 from starloom_agent.tools.system import logs
 from starloom_agent.tools.system.logs import shape_of
 from starloom_agent.tools.system.packages import list_of, updates_words
+from tests.device_agents.toolkit.text.test_moments import clock_of
 from tests.device_agents.tools.conftest import Device
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -58,6 +59,29 @@ def test_days_begin_at_midnight_of_this_clock() -> None:
     assert begin_of("today", NOW) == midnight.timestamp()
     assert begin_of("Yesterday", NOW) == (midnight - timedelta(days=1)).timestamp()
     assert begin_of("2026-03-09", NOW) == datetime(2026, 3, 9).astimezone().timestamp()
+
+
+@pytest.mark.parametrize(
+    ("since", "now", "begin"),
+    [
+        # Berlin puts the clock back on 25 October 2026 at 03:00, and forward on 29 March at 02:00.
+        ("today", "2026-10-25T13:00+01:00", "2026-10-25T00:00+02:00"),
+        ("yesterday", "2026-10-25T13:00+01:00", "2026-10-24T00:00+02:00"),
+        ("yesterday", "2026-10-26T08:00+01:00", "2026-10-25T00:00+02:00"),
+        ("01:00", "2026-10-25T13:00+01:00", "2026-10-25T01:00+02:00"),
+        ("02:45", "2026-10-25T02:30+01:00", "2026-10-25T02:45+02:00"),
+        ("22:00", "2026-10-26T08:00+01:00", "2026-10-25T22:00+01:00"),
+        ("14:00", "2026-10-25T13:00+01:00", "2026-10-24T14:00+02:00"),
+        ("today", "2026-03-29T14:00+02:00", "2026-03-29T00:00+01:00"),
+        ("yesterday", "2026-03-30T08:00+02:00", "2026-03-29T00:00+01:00"),
+        ("1y", "2026-10-25T13:00+01:00", "2025-10-25T13:00+02:00"),
+        ("24h", "2026-10-25T13:00+01:00", "2026-10-24T14:00+02:00"),
+    ],
+)
+def test_a_day_has_the_clock_of_that_day(since: str, now: str, begin: str) -> None:
+    with clock_of("Europe/Berlin"):
+        told = begin_of(since, datetime.fromisoformat(now).astimezone(UTC))
+        assert told == datetime.fromisoformat(begin).timestamp()
 
 
 @pytest.mark.parametrize("since", ["2026-13-01", "25:00", "ages"])
