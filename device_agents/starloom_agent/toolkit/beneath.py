@@ -420,7 +420,12 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
 
 def folded(name: str) -> str:
     """Return a text that is alike for names that are one on a disk without letter cases, or of one form of accents."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return composed(composed(name).casefold())
+
+
+def composed(text: str) -> str:
+    """Return a text that is alike for all forms of accents."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _moving_name(source: Path, target: Path) -> str:

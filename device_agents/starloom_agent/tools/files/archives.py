@@ -61,7 +61,7 @@ def _series_name(device: str, real: Path) -> str:
 
 
 class Pack(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file) with all that is in it, hidden files and empty folders too; no links and no trash.
+    """Pack a folder (or one file) with all that is in it, hidden files and empty folders too, no links or trash.
 
     A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
     archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`, by `device_name`; MARK stands for the whole path. The
@@ -170,11 +170,11 @@ def _local(context: ToolContext, file: FileRef) -> Path:
 class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
-    Plain files and folders come out, with times and modes; never with set-ID bits or more rights than a new file here,
-    and the owner may always read and write. An archive with a name that leads out, a name twice, or more than the
-    limits is refused as a whole. `files` in the answer carry the hashes of the archive's own list; those whose names
-    are no text are read back here, and counted as `unnamed`, because no tool takes such a name. `added` is what
-    `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
+    Plain files and folders come out, with times and modes as far as these are safe. An archive with a name that
+    leads out, a name twice, or more than the limits is refused as a whole. `files` in the answer carry the hashes
+    of the archive's own list; those whose names are no text are read back here, and counted as `unnamed`, because
+    no tool takes such a name. `added` is what `fs.trash` takes to undo it: the new folders, each only while it
+    holds what was unpacked.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]

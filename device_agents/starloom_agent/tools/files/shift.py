@@ -35,7 +35,7 @@ from starloom_agent.toolkit.files.undoing import (
     way_to_put_back,
     why_changed,
 )
-from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
+from starloom_agent.toolkit.files.walking import Walk, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import HUB_ONLY, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef, MovedRef
 from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
@@ -117,7 +117,9 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         path = readable_as(context, shown_path, to)
         added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
-    left_out = left_out_trashes(args.path, walk.trashes)
+    links = [os.path.normpath(f"{args.path}/{below}") for below in walk.links]
+    left_out: list[LeftOut] = [{"path": shown_name(path), "why": "a link is not copied"} for path in links]
+    left_out += left_out_trashes(args.path, walk.trashes)
     return {
         "path": place,
         "files": len(pairs),

@@ -31,8 +31,8 @@ _LEADS_OUT: Final = "on Windows its name leads out of the folder into which the 
 
 
 class Zip(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file), hidden files and empty folders too, into a ZIP file called as it is; links and the
-    trash are left out. It lies at the hub afterwards.
+    """Pack a folder (or one file), hidden files too, into a ZIP file called as it is; links and the trash are left out.
+    It lies at the hub afterwards.
     """
 
     path: str

@@ -25,7 +25,7 @@ _HEADERS_SHOWN = ("content-type", "content-length", "location", "etag", "last-mo
 class Request(Args, frozen=True, kw_only=True):
     """Give `json` or `text` as the body. `accept` lists the statuses that count as success; without it 200 to 399.
 
-    A text answer comes inline up to 256 KiB, anything else as an artifact. An answer that is cut off is none.
+    A text answer comes inline up to 256 KiB, anything else as an artifact.
     """
 
     url: str

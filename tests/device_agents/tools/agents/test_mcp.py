@@ -139,6 +139,26 @@ def test_what_it_gives_as_bytes_becomes_files(home: Path, device: Device) -> Non
     assert value["text"] == "file:///x\ninner"
 
 
+@pytest.mark.parametrize(
+    ("part", "text", "files", "complete"),
+    [
+        ({"type": "resource", "resource": {"uri": "bill://42", "mimeType": "application/pdf", "blob": "AAEC"}},
+         "", ["0.pdf"], True),
+        ({"type": "resource", "resource": {"uri": "note://1", "text": "hello"}}, "hello", [], True),
+        ({"type": "text", "text": ""}, "", [], True),
+        ({"type": "hologram", "layers": [1]}, "", [], False),
+    ],
+)  # fmt: skip
+def test_a_part_of_an_answer_is_taken_or_said_to_be_missing(
+    home: Path, device: Device, part: dict[str, Any], text: str, files: list[str], complete: bool
+) -> None:
+    found, _ = tools(home)
+    settings = msgspec.json.decode(found["mcp.notes.echo"].settings, type=mcp.McpToolSettings)
+    value = mcp._value(device.context(), settings, {}, [part])
+    assert (value["text"], [file["name"] for file in value["files"]], value["complete"]) == (text, files, complete)
+    assert [device.store.read(file) for file in value["files"]] == [b"\x00\x01\x02" for _ in files]
+
+
 def test_what_fails_there_fails_here_with_its_words(home: Path, device: Device) -> None:
     found, _ = tools(home)
     with pytest.raises(ToolFailed, match="it went wrong"):

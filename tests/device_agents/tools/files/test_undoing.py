@@ -258,8 +258,10 @@ def test_a_copied_folder_has_its_empty_folders_and_modes_and_its_undo_leaves_non
     (device.folder / "tree/private").chmod(0o700)
     (device.folder / "tree/bare").chmod(0o2555)
     (device.folder / "bare").mkdir()
+    (device.folder / "tree/link").symlink_to("private/key")
     copied = [device.call("fs.copy", path=path, to=f"to/{path}") for path in ("tree", "bare")]
     assert [row["files"] for row in copied] == [1, 0]
+    assert copied[0]["left_out"] == [{"path": "tree/link", "why": "a link is not copied"}]
     there = device.folder / "to/tree"
     assert (there / "bare/inner").is_dir()
     assert (device.folder / "to/bare").is_dir()
