@@ -244,3 +244,67 @@ def test_a_journal_of_others_that_is_hidden_is_told(
     monkeypatch.setattr(logs, "_has_journal", lambda: True)
     found = device.call("log.search", since="2026-01-01")
     assert (found["rows"], found["summary"]["unseen"]) == ([], unseen)
+
+
+def line_of(minutes: int, text: str) -> str:
+    return f"{datetime.now().astimezone() - timedelta(minutes=minutes):%Y-%m-%dT%H:%M:%S} {text}\n"
+
+
+def test_a_word_is_found_far_from_the_end_of_a_log(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_STEP_BYTES", 4_000)
+    monkeypatch.setattr(logs, "_SAMPLE_BYTES", 1_000)
+    old = "".join(line_of(600, f"payment lost {n}") for n in range(200))
+    new = "".join(line_of(40, f"GET /health 200 {n}") for n in range(400))
+    device.write("app.log", old + line_of(50, "PAYMENT lost for order 4711\n   and its detail") + new)
+    found = device.call("log.search", path="app.log", since="2h", contains="payment lost")
+    assert [row["text"][20:] for row in found["rows"]] == ["PAYMENT lost for order 4711"]
+    assert found["summary"]["unseen"] == ""
+    monkeypatch.setattr(logs, "_READ_BYTES_MOST", 4_000)
+    cut = device.call("log.search", path="app.log", since="2h", contains="payment lost", device_name="box")
+    assert (cut["count"], cut["summary"]["unseen"]) == (
+        0,
+        "only the end of app.log was read on box: what is asked for may begin before it",
+    )
+
+
+def test_a_word_far_within_a_line_is_found_and_shown(device: Device) -> None:
+    ends = '","level":"ERROR","msg":"PAYMENT lost"}'
+    device.write("json.log", line_of(5, '{"ctx":"' + "y" * 620 + ends) + line_of(4, "x" * 390 + "payment lost"))
+    for asked in ({"contains": "payment lost"}, {}):
+        found = device.call("log.search", path="json.log", since="2h", **asked)
+        assert found["count"] == (2 if asked else 1)
+        assert all(
+            ("payment lost" if asked else "ERROR") in row["text"].replace("PAYMENT", "payment") for row in found["rows"]
+        )
+    found = device.call("log.search", path="json.log", since="2h", contains="payment lost")
+    assert all("payment lost" in row["text"].lower() and len(row["text"]) <= 400 for row in found["rows"])
+    assert found["rows"][0]["text"].startswith(line_of(5, "")[:16])
+
+
+def test_of_many_lines_the_newest_come_and_all_are_counted(device: Device) -> None:
+    device.write("b.log", "".join(line_of(60 - n % 60, f"error b{n}") for n in range(300)))
+    device.write("a.log", "".join(line_of(300 - n, f"error a{n}") for n in range(250)))
+    found = device.call("log.search", path=".", since="10h", limit=3)
+    assert (found["count"], found["window"]["left_out"], found["truncated"]) == (550, 547, True)
+    assert sorted(row["text"][-4:] for row in found["rows"]) == ["b179", "b239", "b299"]
+
+
+@pytest.mark.parametrize("word", ["", "Müll"])
+def test_the_journal_is_searched_to_its_beginning_for_a_word(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setattr(logs, "_JOURNAL_LINES", 3)
+    monkeypatch.setattr(logs, "_JOURNAL_END", "--lines=3")
+    all_lines = "".join(line_of(10 - n, f"box app[7]: {'Müll ' if not n else ''}{n}") for n in range(5))
+    (tmp_path / "all").write_text(all_lines + "    more of it\n", encoding="utf-8")
+    program = tmp_path / "journalctl"
+    script = f'case "$*" in *--lines=3*) tail -n 3 {tmp_path}/all;; *) cat {tmp_path}/all;; esac'
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "_has_journal", lambda: True)
+    found = device.call("log.search", since="2h", level="any", contains=word)
+    assert found["count"] == (1 if word else 3)
+    assert found["summary"]["unseen"] == (
+        "" if word else "only the end of the journal was read: what is asked for may begin before it"
+    )
