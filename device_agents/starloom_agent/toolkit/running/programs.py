@@ -65,12 +65,12 @@ class _Kept:
             del self._tail[:extra]
             self.lost_bytes += extra
 
-    def text(self) -> str:
+    def text(self, errors: str = "replace") -> str:
         gap = b""
         if self.lost_bytes:
             hashed = self._lost.hexdigest()[:_LOST_HASH_CHARS]
             gap = f"\n... {self.lost_bytes} bytes left out, sha256 {hashed} ...\n".encode()
-        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", errors)
 
 
 def quiet_environment() -> dict[str, str]:
@@ -115,10 +115,11 @@ def run_program(
     tell_out: Callable[[str], None] | None = None,
     kept_bytes: int = KEPT_BYTES,
     hidden: Scrubber = _NOTHING,
+    names: bool = False,
 ) -> Ran:
     """Run a program to its end; `tell` gets its output as it comes, `tell_out` without its errors.
 
-    What is `hidden` is in neither.
+    What is `hidden` is in neither. `names`: its output is names of files, whose bytes stand as `os.fsdecode` has them.
 
     Raises:
         ToolFailed: `tool_unavailable` if there is no such program, `timed_out` after `timeout_s`.
@@ -162,7 +163,12 @@ def run_program(
         ) from error
     for reader in readers:
         reader.join(_LAST_WORDS_S)
-    return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
+    return Ran(
+        exit_code=code,
+        stdout=out.text("surrogateescape" if names else "replace"),
+        stderr=err.text(),
+        lost_bytes=out.lost_bytes + err.lost_bytes,
+    )
 
 
 def refuse_limit(ran: Ran, who: str) -> None:
