@@ -88,6 +88,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class _Contents(msgspec.Struct, frozen=True, kw_only=True):
     starloom_files: int = 1
     files: list[Listed] = []
+    left_out: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readable(Protocol):
@@ -109,10 +110,12 @@ class Findings:
     """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons.
 
     `folders` are the modes of its folders by their paths, as `Member.mode`; the one that holds all has the path "".
+    `lacking` are the paths that its maker could not read.
     """
 
     folders: dict[str, int] = field(default_factory=dict)
     listed: dict[str, Listed] | None = None
+    lacking: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     left_out_count: int = 0
 
@@ -177,18 +180,20 @@ def write_archive(
     tell: Callable[[int, str], None],
     door: Beneath,
     folders: Mapping[str, int] | None = None,
+    left_out: Iterable[str] = (),
 ) -> Written:
     """Write files into an archive, in their order; return what it holds.
 
     `folders` are the modes of the folders, by their paths. They have no time: that of a folder changes with each file
     that comes or goes, so a folder that is as it was would not be the same archive. `tell` is called with the bytes
-    read so far and a name; `door` opens the files and the archive.
+    read so far and a name; `door` opens the files and the archive. The paths `left_out`, and those that cannot be read,
+    are in the list inside.
 
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
     """
     archive_list = Written()
-    files = list(files)
+    files, lacking = list(files), list(left_out)
     names = {entry.below for entry in files}
     done = 0
     with plain(into, "writing"), door.create(into) as raw:
@@ -204,6 +209,7 @@ def write_archive(
                     file = door.open(entry.path)
                 except OSError as error:
                     archive_list.unreadable.append(f"{path}: {error.strerror}")
+                    lacking.append(path)
                     continue
                 stored = _stored_as(entry.below, names)
                 if stored != entry.below:
@@ -225,7 +231,7 @@ def write_archive(
                 archive_list.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
                 done += head.size
                 tell(done, shown_name(entry.path.name))
-            contents = msgspec.json.encode(_Contents(files=archive_list.listed))
+            contents = msgspec.json.encode(_Contents(files=archive_list.listed, left_out=lacking or msgspec.UNSET))
             head = tarfile.TarInfo(LIST_NAME)
             head.size, head.mode = len(contents), 0o644
             archive.addfile(head, io.BytesIO(contents))
@@ -445,7 +451,7 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, 
             assert data is not None  # noqa: S101 - a regular member always has data
             ration.in_heads = False
             if head.name == LIST_NAME:
-                findings.listed = _read_list(data, head.size)
+                _read_list(data, head.size, findings)
                 ration.in_heads = True
                 continue
             # A head may say that it is of a time that is no number, or of no time at all.
@@ -487,7 +493,7 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings, co
                 continue
             with archive.open(head) as data:
                 if head.filename == LIST_NAME:
-                    findings.listed = _read_list(data, head.file_size)
+                    _read_list(data, head.file_size, findings)
                     continue
                 mode = mode and mode & RIGHTS | stat.S_IRUSR | stat.S_IWUSR
                 yield Member(path, safe_path(head.filename), head.file_size, mode, _moment_of(head), data)
@@ -517,14 +523,15 @@ def _moment_of(head: zipfile.ZipInfo) -> int:
         return 0  # digits that are no date
 
 
-def _read_list(data: Readable, size: int) -> dict[str, Listed]:
+def _read_list(data: Readable, size: int, findings: Findings) -> None:
     if size > _LIST_BYTES_MOST:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive is larger than {_LIST_BYTES_MOST} bytes")
     try:
         contents = msgspec.json.decode(data.read(), type=_Contents)
     except msgspec.MsgspecError as error:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive cannot be read: {error}") from error
-    return {item.path: item for item in contents.files}
+    findings.listed = {item.path: item for item in contents.files}
+    findings.lacking = contents.left_out or []
 
 
 def copy_out(member: Member, into: IO[bytes] | None) -> str:

@@ -34,7 +34,7 @@ class List(Args, frozen=True, kw_only=True):
 
 
 class Logs(Args, frozen=True, kw_only=True):
-    """The last `tail` lines of one container, not older than `since`; with `contains` of its last 20,000."""
+    """The last `tail` lines of one container, not older than `since`, with `contains` of the last 20,000."""
 
     name: str
     tail: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 200

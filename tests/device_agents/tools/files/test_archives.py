@@ -483,6 +483,54 @@ def test_a_damaged_archive_pushes_out_no_whole_one(device: Device) -> None:
     }
 
 
+def night_of(device: Device, day: int, *, keep: int) -> dict[int, str]:
+    """Back the folder `Docs` up as if on a day; return the state of each day's archive."""
+    (ref,) = device.call("archive.pack", path="Docs")["archives"]
+    name = re.sub("[0-9]{8}T[0-9]{6}Z", f"202601{day:02}T000000Z", ref["name"])
+    device.write(f"Backups/{name}", device.store.read(ref))
+    found = device.call("archive.rotate", under="Backups", files=[{"path": f"Backups/{name}"}], keep=keep)
+    return {int(re.findall("-202601([0-9]{2})T", row["archive"])[0]): row["state"] for row in found["rows"]}
+
+
+@pytest.mark.parametrize("whole", ["a file", "a folder"])
+def test_an_archive_that_lacks_what_it_could_not_read_pushes_out_none_that_has_it(
+    device: Device, monkeypatch: pytest.MonkeyPatch, whole: str
+) -> None:
+    device.write("Docs/letters/a.txt", "all my letters")
+    device.write("Docs/note.txt", "0")
+    night_of(device, 1, keep=2)
+    locked, opened, scan = device.folder / "Docs/letters", Beneath.open, Beneath.scan
+
+    def refuse(real: Callable[..., Any]) -> Callable[..., Any]:
+        def refused(files: Beneath, path: Path) -> Any:
+            if path.is_relative_to(locked):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(files, path)
+
+        return refused
+
+    if whole == "a file":
+        monkeypatch.setattr(Beneath, "open", refuse(opened))
+    else:
+        monkeypatch.setattr(Beneath, "scan", refuse(scan))
+    for day in (2, 3, 4):
+        device.write("Docs/note.txt", str(day))
+        states = night_of(device, day, keep=2)
+    assert states == {4: "new", 3: "kept", 2: "in the trash", 1: "kept, has files that the newest left out"}
+    monkeypatch.undo()
+    device.write("Docs/note.txt", "5")
+    assert night_of(device, 5, keep=2) == {5: "new", 4: "kept", 3: "in the trash", 1: "in the trash"}
+
+
+def test_an_archive_without_files_pushes_out_none(device: Device) -> None:
+    photo = device.write("Docs/photo.jpg", "x")
+    night_of(device, 1, keep=1)
+    photo.unlink()
+    assert night_of(device, 2, keep=1) == {2: "new, has no file, does not count", 1: "kept"}
+    device.write("Docs/photo.jpg", "y")
+    assert night_of(device, 3, keep=1) == {3: "new", 2: "in the trash", 1: "in the trash"}
+
+
 def test_a_new_archive_that_is_not_as_it_was_stored_pushes_out_none(device: Device) -> None:
     name = "box-Docs-20260102T000000Z.tar.gz"
     device.write("Backups/box-Docs-20260101T000000Z.tar.gz", archive_of("one"))
