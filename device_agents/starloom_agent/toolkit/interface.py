@@ -33,7 +33,9 @@ SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 
 @functools.cache
 def takes_secrets(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the arguments of a tool in which a secret may stand."""
+    """Return the arguments of a tool in which a secret may stand; none where they are a map of any names."""
+    if not isinstance(kind, type):
+        return frozenset()
     properties = msgspec.json.schema(kind)["$defs"][kind.__name__].get("properties", {})
     return frozenset(name for name, part in properties.items() if part.get("writeOnly"))
 

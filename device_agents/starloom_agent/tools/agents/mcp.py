@@ -36,6 +36,8 @@ _FAULT_CHARS_MOST: Final = 1000
 _SAID_CHARS: Final = 120
 _LACKING_NAMED_MOST: Final = 4
 _FILES_MOST: Final = 20
+_MORE_NAMES: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
+"""Parts of a schema that may name further arguments."""
 _AS_BYTES: Final = frozenset({"blob", "data"})
 _AS_WORDS: Final = frozenset({"text", "uri"})
 _CALL_S: Final = 600.0
@@ -77,8 +79,13 @@ def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = F
         conversation.close()
 
 
-def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
-    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values."""
+def arguments_of(schema: Mapping[str, Any]) -> Any:
+    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values.
+
+    Where the schema takes more than it names, as a map of columns does, they are a map, and the server judges all.
+    """
+    if schema.get("additionalProperties", False) is not False or schema.keys() & _MORE_NAMES:
+        return dict[str, Any]
     properties = schema.get("properties")
     required = schema.get("required")
     needed = required if isinstance(required, list) else []

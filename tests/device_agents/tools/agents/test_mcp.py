@@ -14,9 +14,10 @@ from jsonschema_rs import Draft202012Validator
 from starloom_agent.owner.mcp import FILE, McpFault, _returns, find_tools, read_servers
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
-from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.toolkit.interface import Tool, ToolFailed, takes_secrets
 from starloom_agent.tools.agents import mcp
 from starloom_agent.tools.agents.mcp import MODULE
+from starloom_agent.work.execution.outcomes import arguments
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
@@ -205,6 +206,27 @@ def test_the_server_of_the_documents_is_offered_and_answers(home: Path, device: 
     assert shape_of(free.returns).at("/structured/free_bytes").words() == "a whole number"
     with pytest.raises(ToolFailed, match="there is no folder /not/there"):
         call(device, free, {"folder": "/not/there"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        ({"type": "object", "additionalProperties": True}, {"table": "t"}),
+        ({"properties": {"name": {}}, "additionalProperties": {"type": "string"}}, {"name": "a", "lang": "de"}),
+        ({"oneOf": [{"properties": {"id": {}}}, {"properties": {"name": {}}}]}, {"id": 7}),
+    ],
+)
+def test_arguments_that_a_schema_does_not_name_are_taken_where_it_takes_them(
+    home: Path, device: Device, schema: dict[str, Any], args: dict[str, Any]
+) -> None:
+    kind = mcp.arguments_of(schema)
+    assert arguments(kind, args, {}) == args
+    assert takes_secrets(kind) == frozenset()
+    found, _ = tools(home)
+    told = msgspec.json.decode(found["mcp.notes.echo"].settings, type=mcp.McpToolSettings)
+    given = {"text": "x", **args}
+    open_one = mcp.tool_of(msgspec.structs.replace(told, schema=msgspec.json.encode(schema).decode()))
+    assert call(device, open_one, given)["structured"] == given
 
 
 @pytest.mark.parametrize("args", [{}, {"text": "x", "other": 1}])
