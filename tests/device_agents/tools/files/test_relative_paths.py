@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from unicodedata import normalize
 
 import pytest
@@ -141,11 +141,12 @@ def test_a_name_is_found_in_each_form_of_its_accents(device: Device, there: Form
     device.write(f"{folder}/{name}", "x")
     path = normalize(asked, f"{folder}/{name}")
     assert device.call("fs.read", path=path)["text"] == "x"
-    for asks in (
+    ways: tuple[dict[str, Any], ...] = (
         {"file": normalize(asked, name)},
         {"pattern": normalize(asked, "M\u00fcl*")},
         {"what": normalize(asked, "M\u00fcller*")},
-    ):
+    )
+    for asks in ways:
         (found,) = device.call("fs.find", root=normalize(asked, folder), **asks)["files"]
         assert found["name"] == name
     assert device.call("fs.find", root=".", not_under=normalize(asked, folder))["files"] == []

@@ -270,7 +270,8 @@ def test_a_word_is_found_far_from_the_end_of_a_log(device: Device, monkeypatch: 
 def test_a_word_far_within_a_line_is_found_and_shown(device: Device) -> None:
     ends = '","level":"ERROR","msg":"PAYMENT lost"}'
     device.write("json.log", line_of(5, '{"ctx":"' + "y" * 620 + ends) + line_of(4, "x" * 390 + "payment lost"))
-    for asked in ({"contains": "payment lost"}, {}):
+    both: tuple[dict[str, Any], ...] = ({"contains": "payment lost"}, {})
+    for asked in both:
         found = device.call("log.search", path="json.log", since="2h", **asked)
         assert found["count"] == (2 if asked else 1)
         assert all(

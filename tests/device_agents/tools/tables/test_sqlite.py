@@ -93,8 +93,8 @@ def test_nothing_is_ever_written(device: Device, shop: Path, sql: str) -> None:
 def test_a_database_with_a_log_that_nobody_has_open_is_read_as_it_lies(device: Device, shop: Path) -> None:
     with closing(sqlite3.connect(shop)) as made:
         made.execute("PRAGMA journal_mode = WAL")
-    count = {"sql": "SELECT count(*) AS n FROM orders", "path": "shop.sqlite"}
-    asked = {"path": "shop.sqlite", "granted": Folders.of(read=[str(device.folder)])}
+    count: dict[str, Any] = {"sql": "SELECT count(*) AS n FROM orders", "path": "shop.sqlite"}
+    asked: dict[str, Any] = {"path": "shop.sqlite", "granted": Folders.of(read=[str(device.folder)])}
     assert device.call("sqlite.query", **count)["rows"] == [{"n": 300}]
     assert device.call("sqlite.query", **asked)["ok"] is True
     assert device.call("sqlite.copy", **asked)["ok"] is True
