@@ -451,14 +451,14 @@ def _as_there(place: Path, roots: Sequence[Path]) -> Path:
     root = next((root for root in roots if place.is_relative_to(root)), None)
     if root is None or ".." in place.parts or os.fspath(place).isascii() or os.path.lexists(place):
         return place
-    there = root
+    on_disk = root
     for part in place.relative_to(root).parts:
         names = [part]
-        if not (part.isascii() or os.path.lexists(there / part)):
+        if not (part.isascii() or os.path.lexists(on_disk / part)):
             with contextlib.suppress(OSError):
-                names = [one.name for one in there.iterdir() if composed(one.name) == composed(part)]
-        there /= names[0] if len(names) == 1 else part
-    return there
+                names = [one.name for one in on_disk.iterdir() if composed(one.name) == composed(part)]
+        on_disk /= names[0] if len(names) == 1 else part
+    return on_disk
 
 
 def _real(place: Path) -> Path | None:

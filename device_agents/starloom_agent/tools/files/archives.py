@@ -615,10 +615,10 @@ def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, Fi
             if not stay:
                 newest, lost = seen.sha256, set(seen.lacking)
             stay.append(path)
-            lost -= seen.held(lost)
-        elif held := seen.held(lost):
+            lost -= seen.parts_of(lost)
+        elif only_here := seen.parts_of(lost):
             beside.add(path)
-            lost -= held
+            lost -= only_here
         elif not lost:
             break
     if twin is not None:
@@ -639,12 +639,12 @@ class _ReadBack:
     paths: Collection[str] = ()
     lacking: Collection[str] = ()
 
-    def held(self, wanted: Collection[str]) -> set[str]:
+    def parts_of(self, sought: Collection[str]) -> set[str]:
         """Return those of some paths that it has: as files, or as folders with files."""
-        if not wanted:
+        if not sought:
             return set()
         above = {os.fspath(folder) for path in self.paths for folder in PurePosixPath(path).parents}
-        return {path for path in wanted if path in self.paths or path in above}
+        return {path for path in sought if path in self.paths or path in above}
 
 
 def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> _ReadBack:

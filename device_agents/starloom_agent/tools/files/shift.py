@@ -139,14 +139,14 @@ def _make_folders(context: ToolContext, walk: Walk, source: Path, target: Path, 
     with plain(target, "making"):
         about = context.files.status(source)
         for below, mode in sorted({"": about.st_mode if about is not None else 0, **walk.modes}.items()):
-            made = target / below
-            if context.files.is_folder(made):
+            copied_folder = target / below
+            if context.files.is_folder(copied_folder):
                 continue
-            missing = missing_above(context, made)
-            context.files.make_folder(made)
+            missing = missing_above(context, copied_folder)
+            context.files.make_folder(copied_folder)
             with contextlib.suppress(PermissionError):  # a file system without modes
-                context.files.set_folder_mode(made, mode & 0o777 | stat.S_IRWXU)
-            path = readable_as(context, os.path.normpath(Path(place) / below), made)
+                context.files.set_folder_mode(copied_folder, mode & 0o777 | stat.S_IRWXU)
+            path = readable_as(context, os.path.normpath(Path(place) / below), copied_folder)
             added += [*folders_on_way(path, missing), {"path": path, "folder": True, "on_way": True}]
     return added
 
