@@ -63,8 +63,14 @@ def test_t112_an_answer_to_another_call_is_none() -> None:
         other = {"jsonrpc": "2.0", "id": body.get("id", 0) + 1, "result": {"protocolVersion": "2025-06-18"}}
         return 200, {}, json.dumps(other).encode()
 
-    with lying(answers) as url, pytest.raises(ServerFault, match="no answer in time"):
-        talk(f"{url}/mcp").begin(0.5)
+    with lying(answers) as url, pytest.raises(ServerFault, match="without the answer to this call"):
+        talk(f"{url}/mcp").begin(10.0)
+
+
+def test_t112_a_stream_that_ends_early_ends_its_call() -> None:
+    """A server that restarts, or a proxy that ends quiet streams, held a call until the end of its time."""
+    with lying(lambda *_: (200, STREAM, b": working\n\n")) as url, pytest.raises(ServerFault, match="ended without"):
+        talk(f"{url}/mcp").begin(600.0)
 
 
 async def test_t112_offers_that_change_in_a_call_widen_nothing(tmp_path: Path, device: Device) -> None:

@@ -15,7 +15,7 @@ from starloom_agent.home.directory import AgentHome
 from starloom_agent.policy.file import read_policy
 from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.emptying import Entry, emptied_of, empty_tickets, entries_of
-from starloom_agent.toolkit.files.trash import note_in, read_note
+from starloom_agent.toolkit.files.trash import line_of, note_in, read_note
 from starloom_protocol.text.wording import size_words
 
 Show = Callable[[str], None]
@@ -44,7 +44,7 @@ def trash(home: AgentHome, options: argparse.Namespace, show: Show, ask: Ask | N
         return 0
     for (_, entry), row in zip(entries, rows, strict=True):
         size = size_words(entry.bytes)
-        show(f"{row['ticket']}  {_when(row['since_s'])}  {size:>10}  {row['path'] or 'unknown place'}")
+        show(f"{row['ticket']}  {_when(row['since_s'])}  {size:>10}  {line_of(str(row['path'])) or 'unknown place'}")
     show(f"{len(rows)} in the trash, {size_words(sum(entry.bytes for _, entry in entries))}")
     return 0
 
@@ -74,7 +74,7 @@ def _log(roots: tuple[Path, ...], options: argparse.Namespace, show: Show) -> in
         show(json.dumps({"emptied": [dict(zip(names, (int(at), *rest), strict=True)) for at, *rest in rows]}))
         return 0
     for at, ticket, path in rows:
-        show(f"{_when(at)}  {ticket}  {path or 'unknown place'}")
+        show(f"{_when(at)}  {ticket}  {line_of(path) or 'unknown place'}")
     if not rows:
         show("nothing was emptied here yet")
     return 0

@@ -262,6 +262,12 @@ class Beneath:
         with self._below_writable(path) as file:
             os.fchmod(file.fileno(), mode)
 
+    def set_folder_mode(self, path: Path, mode: int) -> None:
+        """As `set_mode`; whether files take their group from the folder stays as it is."""
+        root, parts = self._below(path, self._write)
+        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder:
+            os.fchmod(folder, mode | os.fstat(folder).st_mode & stat.S_ISGID)
+
     def set_mtime(self, path: Path, mtime_s: int) -> None:
         with self._below_writable(path) as file:
             os.utime(file.fileno(), (mtime_s, mtime_s))
@@ -414,7 +420,12 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
 
 def folded(name: str) -> str:
     """Return a text that is alike for names that are one on a disk without letter cases, or of one form of accents."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return composed(composed(name).casefold())
+
+
+def composed(text: str) -> str:
+    """Return a text that is alike for all forms of accents."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _moving_name(source: Path, target: Path) -> str:

@@ -6,6 +6,7 @@ is imported at the start of every tool process, so it stays small.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shlex
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath, Witness, is_trash, outermost
+from starloom_agent.toolkit.beneath import Beneath, Witness, composed, is_trash, outermost
 from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.folder_grants import NO_LINE, has_line
@@ -32,7 +33,9 @@ SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 
 @functools.cache
 def takes_secrets(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the arguments of a tool in which a secret may stand."""
+    """Return the arguments of a tool in which a secret may stand; none where they are a map of any names."""
+    if not isinstance(kind, type):
+        return frozenset()
     properties = msgspec.json.schema(kind)["$defs"][kind.__name__].get("properties", {})
     return frozenset(name for name, part in properties.items() if part.get("writeOnly"))
 
@@ -411,9 +414,9 @@ def placed(path: Path, roots: Sequence[Path], start: Path) -> Path:
     """Return a path that may be relative as a whole one: below the granted folder of its first part's name, or below
     `start` where there is something of that name or no such folder."""
     if path.is_absolute() or not path.parts or os.path.lexists(start / path.parts[0]):
-        return start / path
+        return _as_there(start / path, roots)
     inner = _in_root(path, roots)
-    return start / path if inner is None else inner
+    return _as_there(start / path if inner is None else inner, roots)
 
 
 def existing_places(path: Path, roots: Sequence[Path], start: Path) -> list[Path]:
@@ -425,7 +428,8 @@ def existing_places(path: Path, roots: Sequence[Path], start: Path) -> list[Path
         return []
     inner = _in_root(path, [root for root in roots if root != start or not os.path.lexists(start / path.parts[0])])
     place_of: dict[Path, Path] = {}
-    for place in (start / path, *((inner,) if inner else ()), *(root / path for root in roots)):
+    for typed in (start / path, *((inner,) if inner else ()), *(root / path for root in roots)):
+        place = _as_there(typed, roots)
         real = _real(place)
         if real is not None and any(map(real.is_relative_to, roots)):
             place_of.setdefault(real, place)
@@ -439,6 +443,24 @@ def place_to_write(path: Path, roots: Sequence[Path], start: Path) -> Path:
         return usual
     others = existing_places(path.parent, _without_workspace(roots), start)
     return others[0] / path.name if len(others) == 1 else usual
+
+
+def _as_there(place: Path, roots: Sequence[Path]) -> Path:
+    """Return a place in the letters of its disk: a Mac stores an accent behind its letter, others one sign for both.
+
+    A part that is not there stands for the one entry of its folder that is the same text.
+    """
+    root = next((root for root in roots if place.is_relative_to(root)), None)
+    if root is None or ".." in place.parts or os.fspath(place).isascii() or os.path.lexists(place):
+        return place
+    on_disk = root
+    for part in place.relative_to(root).parts:
+        names = [part]
+        if not (part.isascii() or os.path.lexists(on_disk / part)):
+            with contextlib.suppress(OSError):
+                names = [one.name for one in on_disk.iterdir() if composed(one.name) == composed(part)]
+        on_disk /= names[0] if len(names) == 1 else part
+    return on_disk
 
 
 def _real(place: Path) -> Path | None:

@@ -45,18 +45,20 @@ def seconds_of(value: str | int) -> int:
 def begin_of(since: str | int, now: datetime) -> float:
     """Return the moment that `since` means, in seconds since 1970.
 
-    `22:00` is the last time that this device's clock showed it; `yesterday`, a date, or a date with a time are read
-    on this clock too unless they carry an offset; `7 years` is this day seven years ago; anything else is how far back.
+    `22:00` is the last time that this device's clock showed it, of an hour that it showed twice the first; `yesterday`,
+    a date, or a date with a time are read on this clock too unless they carry an offset; `7 years` is this day seven
+    years ago; anything else is how far back.
 
     Raises:
         ValueError: it is neither an age nor a moment.
     """
     text = since.strip().lower() if isinstance(since, str) else ""
     clock = _CLOCK.fullmatch(text)
-    local = now.astimezone()
+    # Without an offset: that of now is not that of a day on which the clock changed since.
+    local = now.astimezone().replace(tzinfo=None, fold=0)
     if clock is not None:
         begin = local.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
-        return (begin if begin <= local else begin - timedelta(days=1)).timestamp()
+        return (begin - timedelta(days=begin.timestamp() > now.timestamp())).timestamp()
     if text in ("today", "yesterday", "midnight"):
         begin = local.replace(hour=0, minute=0, second=0, microsecond=0)
         return (begin - timedelta(days=text == "yesterday")).timestamp()

@@ -300,6 +300,18 @@ def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatc
         device.call("container.logs", name="--follow")
 
 
+def test_a_line_of_a_container_that_was_overwritten_is_one(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    torn = "2026-01-01T10:00:03Z Loading 0%\\r50%\\r100%\\n   and more\\n2026-01-01T10:00:04Z ERROR no memory\\r\\n"
+    program(tmp_path, "docker", f"#!/bin/sh\nprintf '{torn.replace('%', '%%')}'\n")
+    logs = device.call("container.logs", name="web", tail=3)
+    assert [(row["at"][17:], row["text"]) for row in logs["rows"]] == [
+        ("03Z", "100%"), ("03Z", "   and more"), ("04Z", "ERROR no memory"),
+    ]  # fmt: skip
+
+
 def test_services_that_nobody_manages_are_told_as_not_seen(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "_missing", lambda: "this system has no systemd")
     summary = device.call("service.status", device_name="lap")["summary"]

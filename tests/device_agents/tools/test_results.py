@@ -55,6 +55,8 @@ def test_no_package_manager_is_told_as_a_result(install: Install, device: Device
 def test_answers_of_a_desktop_come_as_they_are_told(install: Install, device: Device) -> None:
     install("x11", zenity="echo yes", xdg_open="exit 0", notify_send="exit 0")
     assert device.call("ask", text="Go on?", choices=["yes", "no"]) == {"answer": "yes"}
+    install("x11", zenity="echo false", xdg_open="exit 0", notify_send="exit 0")
+    assert device.call("ask", text="Is it open?", choices=["true", "false"]) == {"answer": "false"}
     assert device.call("open", target="https://example.org/") == {"opened": "https://example.org/"}
     assert device.call("notify", text="Done")["shown"] == "notify-send"
 

@@ -111,6 +111,8 @@ def chunks(
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise AddressFault(f"its answer was cut off: {error}") from error
         if not part:
+            if answer.length:
+                raise AddressFault(f"its answer was cut off (bytes missing: {answer.length})")
             return
         size += len(part)
         if size > BODY_BYTES_MOST:

@@ -24,7 +24,7 @@ import msgspec
 
 from starloom_agent.platforms.carrying import EMPTYING
 from starloom_agent.toolkit.beneath import TRASH, Beneath
-from starloom_agent.toolkit.files.trash import EMPTIED, keep_newest, note_in, read_note, root_of
+from starloom_agent.toolkit.files.trash import EMPTIED, keep_newest, line_of, note_in, read_note, root_of
 from starloom_agent.toolkit.interface import ToolContext
 
 DAY_S: Final = 24 * 3600
@@ -202,7 +202,7 @@ def empty_entry(files: Beneath, root: Path, entry: Entry, say: Say, why: str) ->
     except OSError as error:
         say(f"the trash of {root}: {entry.ticket} stays: {error.strerror or error}")
         return False
-    name = read_note(files, note_in(gone)) or entry.ticket
+    name = line_of(read_note(files, note_in(gone))) or entry.ticket
     say(f"the trash of {root}: emptied {name}, {entry.bytes} bytes ({why})")
     _finish_one(files, trash, gone.name, say)
     return True

@@ -1,4 +1,4 @@
-"""Writing and reading of archives: `.tar.gz` with a list of its files inside; only plain files are taken out.
+"""Writing and reading of archives: `.tar.gz` with a list of its files inside; only plain files and folders come out.
 
 A name that is no text is stored byte for byte; in the list it stands as `shown_name` writes it. A name that no archive
 may have is stored in another form, with `%` and the number of each character that is not allowed.
@@ -16,12 +16,15 @@ import itertools
 import lzma
 import os
 import re
+import stat
+import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
@@ -58,6 +61,13 @@ _DEPTH_MOST = 256
 _NAMES_BYTES_MOST = 64 * CHUNK_BYTES
 """Names of some hundred thousand files. Each stays in memory, to be found a second time."""
 _MTIME_MOST = 2**40
+RIGHTS = 0o777
+"""The bits of a mode that go into an archive and come out of one: none that lends a program the rights of its owner."""
+_UNIX = 3
+"""The system of a ZIP entry that has a mode."""
+_MOMENT_FIELD = 0x5455
+_NO_MOMENT = (1980, 1, 1, 0, 0, 0)
+"""The first time of ZIP, which programs write where they have none."""
 _ODD_CHARACTER = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udc7f\udd00-\udfff]")
 """A character that leads elsewhere on some system or steers a terminal.
 
@@ -78,6 +88,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class _Contents(msgspec.Struct, frozen=True, kw_only=True):
     starloom_files: int = 1
     files: list[Listed] = []
+    left_out: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readable(Protocol):
@@ -96,9 +107,15 @@ class Limits:
 
 @dataclass
 class Findings:
-    """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons."""
+    """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons.
 
+    `folders` are the modes of its folders by their paths, as `Member.mode`; the one that holds all has the path "".
+    `lacking` are the paths that its maker could not read.
+    """
+
+    folders: dict[str, int] = field(default_factory=dict)
     listed: dict[str, Listed] | None = None
+    lacking: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     left_out_count: int = 0
 
@@ -110,11 +127,15 @@ class Findings:
 
 @dataclass(frozen=True)
 class Member:
-    """A plain file in an archive; `data` can be read once, before the next member is asked for."""
+    """A plain file in an archive; `data` can be read once, before the next member is asked for.
+
+    `mode` has the rights of the archive, and those that the owner needs; 0, as a time of 0: the archive tells none.
+    """
 
     archive: Path
     path: str
     bytes: int
+    mode: int
     mtime_s: int
     data: Readable
 
@@ -153,16 +174,26 @@ class Written:
     renamed: list[tuple[str, str]] = field(default_factory=list)
 
 
-def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath) -> Written:
+def write_archive(
+    files: Iterable[Found],
+    into: Path,
+    tell: Callable[[int, str], None],
+    door: Beneath,
+    folders: Mapping[str, int] | None = None,
+    left_out: Iterable[str] = (),
+) -> Written:
     """Write files into an archive, in their order; return what it holds.
 
-    `tell` is called with the bytes read so far and a name; `door` opens the files and the archive.
+    `folders` are the modes of the folders, by their paths. They have no time: that of a folder changes with each file
+    that comes or goes, so a folder that is as it was would not be the same archive. `tell` is called with the bytes
+    read so far and a name; `door` opens the files and the archive. The paths `left_out`, and those that cannot be read,
+    are in the list inside.
 
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
     """
     archive_list = Written()
-    files = list(files)
+    files, lacking = list(files), list(left_out)
     names = {entry.below for entry in files}
     done = 0
     with plain(into, "writing"), door.create(into) as raw:
@@ -170,12 +201,15 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
             gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
+            for below, mode in sorted((folders or {}).items()):
+                _add_folder(archive, below, mode, names)
             for entry in files:
                 path = shown_name(entry.below)
                 try:
                     file = door.open(entry.path)
                 except OSError as error:
                     archive_list.unreadable.append(f"{path}: {error.strerror}")
+                    lacking.append(path)
                     continue
                 stored = _stored_as(entry.below, names)
                 if stored != entry.below:
@@ -183,7 +217,7 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
                 with file:
                     about = os.fstat(file.fileno())
                     head = tarfile.TarInfo(stored)
-                    head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), about.st_mode & 0o755
+                    head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), about.st_mode & RIGHTS
                     reader = _Hashed(file, entry.path)
                     try:
                         archive.addfile(head, reader)
@@ -197,7 +231,7 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
                 archive_list.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
                 done += head.size
                 tell(done, shown_name(entry.path.name))
-            contents = msgspec.json.encode(_Contents(files=archive_list.listed))
+            contents = msgspec.json.encode(_Contents(files=archive_list.listed, left_out=lacking or msgspec.UNSET))
             head = tarfile.TarInfo(LIST_NAME)
             head.size, head.mode = len(contents), 0o644
             archive.addfile(head, io.BytesIO(contents))
@@ -206,12 +240,25 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
     return archive_list
 
 
+def _add_folder(archive: tarfile.TarFile, below: str, mode: int, files: set[str]) -> None:
+    head = tarfile.TarInfo(_cleaned(below) or ".")
+    # A cleaned name may be that of a file, which counts more than a folder that is empty.
+    if head.name not in files:
+        head.type, head.mode = tarfile.DIRTYPE, mode & RIGHTS
+        archive.addfile(head)
+
+
+def _cleaned(name: str) -> str:
+    """Return a path as every archive may have it."""
+    clean = _ODD_CHARACTER.sub(lambda match: f"%{ord(match[0]):02X}", name)
+    return re.sub(r"^([A-Za-z]):", r"\1%3A", clean)
+
+
 def _stored_as(name: str, names: set[str]) -> str:
     """Return the path of a file in an archive: its own, or a free one where no archive may have that."""
     if name != LIST_NAME and not _is_odd(name):
         return name
-    clean = _ODD_CHARACTER.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    clean = re.sub(r"^([A-Za-z]):", r"\1%3A", clean)
+    clean = _cleaned(name)
     free = (clean if number == 1 else f"{clean} ({number})" for number in itertools.count(1))
     stored = next(path for path in free if path != LIST_NAME and path not in names)
     names.add(stored)
@@ -318,13 +365,20 @@ class _Count:
             raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.listed_as} twice: nothing is taken")
         self._paths.add(member.path)
         self._bytes += member.bytes
-        self._name_bytes += len(member.path)
+        self._add_names(member.path, member.path.split("/")[:-1])
+
+    def add_folder(self, path: str) -> None:
+        """Count a folder, and those around it."""
+        self._add_names(path, path.split("/"))
+
+    def _add_names(self, path: str, folders: list[str]) -> None:
+        self._name_bytes += len(path)
         if self._name_bytes > _NAMES_BYTES_MOST:
             raise ToolFailed(
                 Code.TOOL_FAILED, f"{self._name}: the names of its files have more than {_NAMES_BYTES_MOST} characters"
             )
         around = 0
-        for part in member.path.split("/")[:-1]:
+        for part in folders:
             around = self._folders.setdefault((around, part), len(self._folders) + 1)
         if max(len(self._paths), len(self._folders)) > self._limits.files or self._bytes > self._limits.bytes:
             self._refuse("files")
@@ -356,7 +410,7 @@ def members(path: Path, limits: Limits, findings: Findings, door: Beneath) -> It
         count = _Count(path.name, limits)
         # A plain tar begins with the name of its first file, which may be that of any other format's beginning.
         if start[:4] in _ZIP_BEGINNINGS:
-            plain_files = _from_zip(path, raw, limits, findings)
+            plain_files = _from_zip(path, raw, limits, findings, count)
         else:
             plain_files = _from_tar(path, _unpacked(raw, start), limits, findings, count)
         for member in plain_files:
@@ -381,7 +435,9 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, 
         for head in archive:
             if not head.isreg() or head.issparse():
                 count.pass_over()
-                if not head.isdir():
+                if head.isdir():
+                    _note_folder(head.name, head.mode & RIGHTS | stat.S_IRWXU, findings, count)
+                else:
                     findings.leave_out(head.name, "not a plain file (a link or a device)")
                 ration.left += _HEAD_BYTES_EACH
                 continue
@@ -395,19 +451,28 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, 
             assert data is not None  # noqa: S101 - a regular member always has data
             ration.in_heads = False
             if head.name == LIST_NAME:
-                findings.listed = _read_list(data, head.size)
+                _read_list(data, head.size, findings)
                 ration.in_heads = True
                 continue
             # A head may say that it is of a time that is no number, or of no time at all.
             moment = int(head.mtime) if 0 < head.mtime < _MTIME_MOST else 0
-            yield Member(path, safe_path(head.name), head.size, moment, data)
+            mode = head.mode & RIGHTS | stat.S_IRUSR | stat.S_IWUSR
+            yield Member(path, safe_path(head.name), head.size, mode, moment, data)
             ration.in_heads = True
     ration.in_heads = False
     while ration.read(CHUNK_BYTES):
         pass  # to the very end: only there does a packed file prove that nothing of it is missing
 
 
-def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings) -> Iterator[Member]:
+def _note_folder(name: str, mode: int, findings: Findings, count: _Count) -> None:
+    """Note a folder that an archive names itself: it comes out with its mode, also where nothing is in it."""
+    path = safe_path(name) if PurePosixPath(name).parts else ""
+    if path:
+        count.add_folder(path)
+    findings.folders[path] = mode
+
+
+def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings, count: _Count) -> Iterator[Member]:
     with zipfile.ZipFile(raw) as archive:
         heads = archive.infolist()
         if sum(head.file_size for head in heads) > limits.bytes or len(heads) > limits.files:
@@ -419,27 +484,54 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings) ->
             if not head.filename:
                 findings.leave_out("?", "it has no name")
                 continue
+            mode = head.external_attr >> 16 if head.create_system == _UNIX else 0
             if head.is_dir():
+                _note_folder(head.filename, mode and mode & RIGHTS | stat.S_IRWXU, findings, count)
                 continue
-            kind = head.external_attr >> 16 & 0o170000
-            if head.create_system == 3 and kind not in (0, 0o100000):
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                 findings.leave_out(head.filename, "not a plain file (a link or a device)")
                 continue
             with archive.open(head) as data:
                 if head.filename == LIST_NAME:
-                    findings.listed = _read_list(data, head.file_size)
+                    _read_list(data, head.file_size, findings)
                     continue
-                yield Member(path, safe_path(head.filename), head.file_size, 0, data)
+                mode = mode and mode & RIGHTS | stat.S_IRUSR | stat.S_IWUSR
+                yield Member(path, safe_path(head.filename), head.file_size, mode, _moment_of(head), data)
 
 
-def _read_list(data: Readable, size: int) -> dict[str, Listed]:
+def moment_field(mtime_s: int) -> bytes:
+    """Return the field of a ZIP entry with its time of change, to the second and of no zone; no field holds all times.
+
+    The entry's own time is that of a clock that nobody knows.
+    """
+    return struct.pack("<HHBi", _MOMENT_FIELD, 5, 1, mtime_s) if abs(mtime_s) < 2**31 else b""
+
+
+def _moment_of(head: zipfile.ZipInfo) -> int:
+    """Return the time of change of a ZIP entry, 0 where it tells none; a time without a zone is of this device."""
+    more = head.extra
+    while len(more) >= 4:
+        kind, size = struct.unpack_from("<HH", more)
+        if kind == _MOMENT_FIELD and size >= 5 and len(more) >= 9 and more[4] & 1:
+            return max(0, int(struct.unpack_from("<i", more, 5)[0]))
+        more = more[4 + size :]
+    if head.date_time == _NO_MOMENT:
+        return 0
+    try:
+        return max(0, int(datetime(*head.date_time).timestamp()))  # noqa: DTZ001 - the archive tells no zone
+    except (ValueError, OverflowError, OSError):
+        return 0  # digits that are no date
+
+
+def _read_list(data: Readable, size: int, findings: Findings) -> None:
     if size > _LIST_BYTES_MOST:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive is larger than {_LIST_BYTES_MOST} bytes")
     try:
         contents = msgspec.json.decode(data.read(), type=_Contents)
     except msgspec.MsgspecError as error:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive cannot be read: {error}") from error
-    return {item.path: item for item in contents.files}
+    findings.listed = {item.path: item for item in contents.files}
+    findings.lacking = contents.left_out or []
 
 
 def copy_out(member: Member, into: IO[bytes] | None) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import unicodedata
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,10 @@ RESTORED_MOST: Final = 1000
 """An undo is repeated soon or never; older tickets are no longer known then."""
 EMPTIED: Final = ".emptied"
 """Notes of the tickets that were emptied; the time of a note is when that was."""
+
+
+_IN_NAMES: Final = "\u00ad\u200c\u200d"
+"""Signs without a width that names have: a soft hyphen, and what joins emojis or parts letters."""
 
 
 class _Origin(msgspec.Struct, frozen=True):
@@ -241,8 +246,16 @@ def note_in(home: Path) -> Path:
 
 
 def read_note(files: Beneath, note: Path) -> str:
-    """Return the path that a note has, on one line that steers no terminal; empty where it cannot be read."""
+    """Return the path that a note has; empty where it cannot be read."""
     with contextlib.suppress(OSError, msgspec.MsgspecError), files.open(note) as file:
-        path = msgspec.json.decode(file.read(_NOTE_BYTES_MOST), type=_Origin).path
-        return "".join(sign if sign.isprintable() else "?" for sign in path)
+        return msgspec.json.decode(file.read(_NOTE_BYTES_MOST), type=_Origin).path
     return ""
+
+
+def line_of(path: str) -> str:
+    """Return a path on one line that steers no terminal; the spaces and joined signs of names stay."""
+    return "".join(sign if sign.isprintable() or sign in _IN_NAMES or _is_space(sign) else "?" for sign in path)
+
+
+def _is_space(sign: str) -> bool:
+    return unicodedata.category(sign) == "Zs"

@@ -52,7 +52,8 @@ class Walk:
 
     A name that is not text counts as refused, too, unless `any_name` is wanted, and a folder that lies deeper than
     `depth`. `missed` are the first of all these. `links` and `empty` are the paths below the root of links, which are
-    not followed, and of folders in which nothing is. A trash below the root is left out, and its path is in `trashes`,
+    not followed, and of folders in which nothing is. `modes` are the permission bits of all folders below the root
+    that could be read, by their paths. A trash below the root is left out, and its path is in `trashes`,
     unless every entry is wanted (`trash`).
     """
 
@@ -77,6 +78,7 @@ class Walk:
         self.links: list[str] = []
         self.missed: list[Missed] = []
         self.empty: list[str] = []
+        self.modes: dict[str, int] = {}
         self.trashes: list[str] = []
 
     def __iter__(self) -> Iterator[Found]:
@@ -89,6 +91,7 @@ class Walk:
             yield from plain_files
             if depth >= self._depth:
                 for name in inner:
+                    self.modes.pop(f"{below}/{name}")
                     self._miss(f"{below}/{name}", "it lies too deep")
             else:
                 pending.extend((folder / name, f"{below}/{name}" if below else name, depth + 1) for name in inner[::-1])
@@ -120,10 +123,12 @@ class Walk:
                         self.links.append(name)
                     elif stat.S_ISDIR(about.st_mode):
                         folders.append(entry.name)
+                        self.modes[name] = stat.S_IMODE(about.st_mode)
                     elif stat.S_ISREG(about.st_mode):
                         mode, inode = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
                         files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, inode))
         except OSError as error:
+            self.modes.pop(below, None)
             self._miss(below or ".", _reason(error))
             return [], []
         if not count and below:

@@ -65,12 +65,12 @@ class _Kept:
             del self._tail[:extra]
             self.lost_bytes += extra
 
-    def text(self) -> str:
+    def text(self, errors: str = "replace") -> str:
         gap = b""
         if self.lost_bytes:
             hashed = self._lost.hexdigest()[:_LOST_HASH_CHARS]
             gap = f"\n... {self.lost_bytes} bytes left out, sha256 {hashed} ...\n".encode()
-        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", errors)
 
 
 def quiet_environment() -> dict[str, str]:
@@ -85,12 +85,12 @@ def _drain(stream: IO[bytes], ends: _Kept, tell: Callable[[str], None] | None, h
     with stream:
         while True:
             data = os.read(stream.fileno(), _CHUNK_BYTES)
+            text = decoder.decode(data, not data)
             if not hidden:
                 ends.add(data)
-                text = data.decode("utf-8", "replace")
             else:
                 # Before anything is cut: half of a secret would not be known again.
-                text = clean.take(decoder.decode(data, not data), final=not data)
+                text = clean.take(text, final=not data)
                 ends.add(text.encode())
             if tell is not None and text:
                 tell(text)
@@ -112,10 +112,14 @@ def run_program(
     environment: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     tell: Callable[[str], None] | None = None,
+    tell_out: Callable[[str], None] | None = None,
     kept_bytes: int = KEPT_BYTES,
     hidden: Scrubber = _NOTHING,
+    names: bool = False,
 ) -> Ran:
-    """Run a program to its end; `tell` gets its output as it comes; what is `hidden` is in neither.
+    """Run a program to its end; `tell` gets its output as it comes, `tell_out` without its errors.
+
+    What is `hidden` is in neither. `names`: its output is names of files, whose bytes stand as `os.fsdecode` has them.
 
     Raises:
         ToolFailed: `tool_unavailable` if there is no such program, `timed_out` after `timeout_s`.
@@ -141,7 +145,7 @@ def run_program(
     assert process.stdin is not None  # noqa: S101 - PIPE above
     out, err = _Kept(kept_bytes), _Kept(kept_bytes)
     readers = [
-        threading.Thread(target=_drain, args=(process.stdout, out, tell, hidden), daemon=True),
+        threading.Thread(target=_drain, args=(process.stdout, out, tell or tell_out, hidden), daemon=True),
         threading.Thread(target=_drain, args=(process.stderr, err, tell, hidden), daemon=True),
     ]
     # In a thread of its own: a program that reads nothing must not hold up its own time limit.
@@ -159,7 +163,12 @@ def run_program(
         ) from error
     for reader in readers:
         reader.join(_LAST_WORDS_S)
-    return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
+    return Ran(
+        exit_code=code,
+        stdout=out.text("surrogateescape" if names else "replace"),
+        stderr=err.text(),
+        lost_bytes=out.lost_bytes + err.lost_bytes,
+    )
 
 
 def refuse_limit(ran: Ran, who: str) -> None:

@@ -6,6 +6,7 @@ is none. Pure.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -80,9 +81,15 @@ def _iso(match: re.Match[str], _now: datetime) -> float:
 
 def _syslog(match: re.Match[str], now: datetime) -> float:
     month, day, clock = match.groups()
-    moment = _local_time(now.year, month, day, clock)
-    # Syslog writes no year: a line of December that is read in January is of the year before.
-    return (moment.replace(year=now.year - 1) if moment > _local(now) + timedelta(days=1) else moment).timestamp()
+    local = _local(now)
+    # Syslog writes no year: a line of December that is read in January is of the year before. One day is left for
+    # clocks that go ahead. The 29th of February is none in most years.
+    for year in (local.year + 1, local.year, local.year - 1):
+        with contextlib.suppress(ValueError):
+            moment = _local_time(year, month, day, clock)
+            if moment <= local + timedelta(days=1):
+                return moment.timestamp()
+    raise ValueError(day)
 
 
 def _apache(match: re.Match[str], _now: datetime) -> float:

@@ -21,8 +21,16 @@ _PARTS: Final = re.compile(
 _PARTS_MOST: Final = 2_000
 _BYTES_MOST: Final = 32 * 1024 * 1024
 """Of all parts together, unpacked: a book of a thousand pages has a tenth of it."""
-_ENDS: Final = re.compile(r"</(?:w:p|a:p|text:p|text:h|si|row|table:table-row)>|<(?:w:br|w:tab|text:line-break)[ />]")
+_ENDS: Final = re.compile(
+    r"</(?:w:p|a:p|text:p|text:h|si|row|table:table-row)>|<(?:w:br|w:cr|a:br|text:line-break)\b[^<>]*>"
+)
 """The ends of paragraphs, cells with text, and rows, which are lines here."""
+_GAPS: Final = re.compile(r"<(?:w:tab|text:tab|text:s)\b[^<>]*>|</(?:c|w:tc|a:tc|table:table-cell)>")
+"""Tabs, spaces and the ends of cells, which part words in a line."""
+_NO_TEXT: Final = re.compile(
+    r"<f\b[^<>]*(?<!/)>[^<>]*</f>|<c\b[^<>]*\bt=[\"']s[\"'][^<>]*(?<!/)>\s*<v\b[^<>]*>[^<>]*</v>"
+)
+"""A formula of a sheet, and the number of a shared text, which has its own part: nobody sees them in a cell."""
 _TAGS: Final = re.compile(r"<[^<>]*>")
 _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, OSError)
 
@@ -55,4 +63,7 @@ def _texts(archive: zipfile.ZipFile) -> Iterator[str]:
         left -= len(data)
         if left < 0:
             raise NotADocument(f"its text is larger than {_BYTES_MOST // 1024**2} MiB")
-        yield html.unescape(_TAGS.sub("", _ENDS.sub("\n", data.decode("utf-8", errors="replace"))))
+        text = data.decode("utf-8", errors="replace")
+        if name.startswith("xl/worksheets/"):
+            text = _NO_TEXT.sub("", text)
+        yield html.unescape(_TAGS.sub("", _GAPS.sub("\t", _ENDS.sub("\n", text))))

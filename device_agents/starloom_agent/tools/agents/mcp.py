@@ -36,6 +36,10 @@ _FAULT_CHARS_MOST: Final = 1000
 _SAID_CHARS: Final = 120
 _LACKING_NAMED_MOST: Final = 4
 _FILES_MOST: Final = 20
+_MORE_NAMES: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
+"""Parts of a schema that may name further arguments."""
+_AS_BYTES: Final = frozenset({"blob", "data"})
+_AS_WORDS: Final = frozenset({"text", "uri"})
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
 
@@ -75,8 +79,13 @@ def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = F
         conversation.close()
 
 
-def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
-    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values."""
+def arguments_of(schema: Mapping[str, Any]) -> Any:
+    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values.
+
+    Where the schema takes more than it names, as a map of columns does, they are a map, and the server judges all.
+    """
+    if schema.get("additionalProperties", False) is not False or schema.keys() & _MORE_NAMES:
+        return dict[str, Any]
     properties = schema.get("properties")
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
@@ -112,7 +121,10 @@ def tool_from(settings: str) -> Tool:
 
 
 class McpAnswer(TypedDict):
-    """`structured` is what the server gives beside its text, of the schema that it tells itself."""
+    """`complete`: nothing of the text was cut, and no part is of a kind that is not known.
+
+    `structured` is what the server gives beside its text, of the schema that it tells itself.
+    """
 
     complete: bool
     files: list[Stored]
@@ -251,8 +263,10 @@ def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str,
     text = "\n".join(words for part in parts if (words := _words(part)))
     if result.get("isError"):
         raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {_cause_first(text)}")
-    files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
-    answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
+    sources = list(map(_source, parts))
+    files = [_file(context, one, number) for number, one in enumerate(sources) if one.keys() & _AS_BYTES]
+    is_all = len(text) <= _TEXT_CHARS_MOST and all(one.keys() & (_AS_BYTES | _AS_WORDS) for one in sources)
+    answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": is_all, "files": files}
     structured = result.get("structuredContent")
     if structured is not None:
         answer["structured"] = structured
@@ -267,10 +281,18 @@ def _cause_first(text: str) -> str:
     return f"{words.splitlines()[-1].strip()}\n{words}"[:_FAULT_CHARS_MOST]
 
 
-def _words(part: Mapping[str, Any]) -> str:
+def _source(part: dict[str, Any]) -> dict[str, Any]:
+    """Return what holds the contents of a part: a resource that is embedded in it, or the part itself."""
     inner = part.get("resource")
-    text = part.get("text") if "text" in part else inner.get("text") if isinstance(inner, dict) else None
-    return str(text) if text is not None else str(part.get("uri") or "")
+    return inner if isinstance(inner, dict) else part
+
+
+def _words(part: dict[str, Any]) -> str:
+    source = _source(part)
+    text = source.get("text")
+    if text is not None:
+        return str(text)
+    return "" if source.keys() & _AS_BYTES else str(source.get("uri") or "")
 
 
 def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:

@@ -105,7 +105,9 @@ class PersonAnswer(TypedDict):
 def ask(_context: ToolContext, args: Ask) -> PersonAnswer:
     ran = run_program(_question_argv(args), timeout_s=args.within_s, environment=display.environment())
     answer = ran.stdout.strip()
-    if ran.exit_code or answer == "false" or not answer:
+    # The list of macOS gives this word where it was closed.
+    is_closed = sys.platform == "darwin" and bool(args.choices) and answer == "false" and "false" not in args.choices
+    if ran.exit_code or is_closed or not answer:
         raise ToolFailed(Code.DECLINED, f"the person at the device closed the question: {args.text}")
     return {"answer": answer}
 

@@ -10,10 +10,10 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, BinaryIO, TypedDict
 
 import msgspec
@@ -21,7 +21,7 @@ import msgspec
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
-from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
+from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST, kept_mode
 from starloom_agent.toolkit.files.packing import Findings, Limits, Listed, Member, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.undoing import hash_of_files
@@ -61,7 +61,7 @@ def _series_name(device: str, real: Path) -> str:
 
 
 class Pack(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file) with all that is in it, hidden files too, but no links and no trash.
+    """Pack a folder (or one file) with hidden files and empty folders, without links and trash.
 
     A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
     archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`, by `device_name`; MARK stands for the whole path. The
@@ -113,11 +113,11 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     if about is not None and stat.S_ISDIR(about.st_mode):
         walk = Walk(context.files, real, hidden=True, any_name=True)
         files = list(walk)
-        trashes = walk.trashes
-        missed, skipped = [f"{missed.below}: {missed.why}" for missed in walk.missed], walk.unreadable
+        trashes, folders = walk.trashes, {"": about.st_mode, **walk.modes}
+        missed, skipped = walk.missed, walk.unreadable
     elif about is not None and stat.S_ISREG(about.st_mode):
         files, missed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
-        trashes = []
+        trashes, folders = [], {}
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(entry.bytes for entry in files)
@@ -126,8 +126,8 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     archive = context.workdir / "archive.tar.gz"
-    archive_list = write_archive(files, archive, tell, context.files)
-    listed, unreadable = archive_list.listed, [*missed, *archive_list.unreadable]
+    archive_list = write_archive(files, archive, tell, context.files, folders, [one.below for one in missed])
+    listed, unreadable = archive_list.listed, [f"{one.below}: {one.why}" for one in missed] + archive_list.unreadable
     count = skipped + len(archive_list.unreadable)
     name = f"{_series_name(args.device_name, real)}-{datetime.now(UTC).strftime(_STAMP)}.tar.gz"
     upload = context.put_last(archive, name=name, media="application/gzip")
@@ -170,10 +170,11 @@ def _local(context: ToolContext, file: FileRef) -> Path:
 class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
-    Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
-    as a whole. `files` in the answer carry the hashes of the archive's own list; those whose names are no text are
-    read back here, and counted as `unnamed`, because no tool takes such a name. `added` is what `fs.trash` takes to
-    undo it: the new folders, each only while it holds what was unpacked.
+    Plain files and folders come out, with times and modes as far as safe. An archive with a name that
+    leads out, a name twice, or more than the limits is refused as a whole. `files` in the answer carry the hashes
+    of the archive's own list; those whose names are no text are read back here, and counted as `unnamed`, because
+    no tool takes such a name. `added` is what `fs.trash` takes to undo it: the new folders, each only while it
+    holds what was unpacked.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]
@@ -198,13 +199,36 @@ def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, contex
                 copy_out(member, None)
                 continue
             with out:
+                # Before its contents, so that nobody reads a private file meanwhile.
+                if (mode := kept_mode(member.mode)) is not None:
+                    with contextlib.suppress(PermissionError):  # a file system without modes
+                        os.fchmod(out.fileno(), mode)
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
                 context.files.set_mtime(target, member.mtime_s)
         unpacked[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
         done += member.bytes
         context.progress(done_bytes=done, note=shown_name(target.name))
+    _put_folders(half, findings, context)
     return unpacked
+
+
+def _put_folders(half: Path, findings: Findings, context: ToolContext) -> None:
+    """Make the folders that an archive names, empty ones too, and give them their modes."""
+    for below, archived_mode in sorted(findings.folders.items()):
+        folder = half / below
+        with plain(shown_name(os.fspath(folder)), "unpacking"):
+            try:
+                context.files.make_folder(folder)
+            except OSError as error:
+                if is_text(below) or error.errno not in REFUSED_NAME:
+                    raise
+                findings.leave_out(below, "this device cannot store its name")
+                del findings.folders[below]
+                continue
+            if (mode := kept_mode(archived_mode)) is not None:
+                with contextlib.suppress(PermissionError):
+                    context.files.set_folder_mode(folder, mode)
 
 
 def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | None:
@@ -218,11 +242,16 @@ def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | N
         return None
 
 
-def _holds_the_same(files: Beneath, folder: Path, unpacked: dict[str, Listed]) -> bool:
-    on_disk = {shown_name(entry.below): entry for entry in Walk(files, folder, hidden=True, trash=True, any_name=True)}
-    return on_disk.keys() == unpacked.keys() and all(
-        on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
-        for path, item in unpacked.items()
+def _holds_the_same(files: Beneath, folder: Path, unpacked: dict[str, Listed], folders: Collection[str]) -> bool:
+    walk = Walk(files, folder, hidden=True, trash=True, any_name=True)
+    on_disk = {shown_name(entry.below): entry for entry in walk}
+    return (
+        {"", *walk.modes}.issuperset(folders)
+        and on_disk.keys() == unpacked.keys()
+        and all(
+            on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
+            for path, item in unpacked.items()
+        )
     )
 
 
@@ -286,7 +315,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
             half = context.files.building_place(target)
         try:
             unpacked = _put_out(_local(context, file), half, limits, findings, context)
-            folder, new = _place(context, half, folder_path, unpacked)
+            folder, new = _place(context, half, folder_path, unpacked, findings.folders)
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)
@@ -332,7 +361,9 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     }
 
 
-def _place(context: ToolContext, half: Path, path: str, unpacked: dict[str, Listed]) -> tuple[str, bool]:
+def _place(
+    context: ToolContext, half: Path, path: str, unpacked: dict[str, Listed], folders: Collection[str]
+) -> tuple[str, bool]:
     """Put the unpacked folder in its place in one step, and tell whether it is new there.
 
     The same files there already are kept, others keep theirs.
@@ -348,7 +379,7 @@ def _place(context: ToolContext, half: Path, path: str, unpacked: dict[str, List
                     pass  # another call was quicker
                 else:
                     return readable_as(context, numbered_path, real), True
-            if context.files.is_folder(real) and _holds_the_same(context.files, real, unpacked):
+            if context.files.is_folder(real) and _holds_the_same(context.files, real, unpacked, folders):
                 return readable_as(context, numbered_path, real), False
     raise ToolFailed(Code.TOOL_FAILED, f"{path} exists in {RENAMES_MOST} versions; clear the folder")
 
@@ -397,7 +428,7 @@ class ArchivesRead(TypedDict):
 def verify(context: ToolContext, args: Verify) -> ArchivesRead:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
     device = of_device(args.device_name)
-    rows: list[ArchiveRead] = [{**device, **_judged(context, file, limits)} for file in args.files]
+    rows: list[ArchiveRead] = [{**device, **_judged(context, file, limits, Findings())} for file in args.files]
     bad = [row for row in rows if not row["ok"]]
     return {
         "ok": not bad,
@@ -408,7 +439,7 @@ def verify(context: ToolContext, args: Verify) -> ArchivesRead:
     }
 
 
-def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudged:
+def _judged(context: ToolContext, file: FileRef, limits: Limits, findings: Findings) -> _ArchiveJudged:
     local = _local(context, file)
     digest, size = sha256_of(context.files, local)
     row: _ArchiveSeen = {
@@ -422,7 +453,6 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
     }
     if file.hash and file.hash != digest:
         return {**row, "ok": False, "why": "its bytes are not those that were stored"}
-    findings = Findings()
     digests: dict[str, str] = {}
     try:
         for member in members(local, limits, findings, context.files):
@@ -444,9 +474,9 @@ class Rotate(Args, frozen=True, kw_only=True):
     """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash (`fs.restore`).
 
     A series is the archives of one device and folder, as `archive.pack` names them; other files are not touched. An
-    archive counts only if it can be read to its end, is as its list says, and has no name that is newer than the
-    newest of `files`; one that does not count stays and is named. A new archive that equals the one before it takes
-    its place: a folder that nobody changed does not push out older states.
+    archive counts only if it can be read to its end, is as its list says, has files, and has no name that is newer than
+    the newest of `files`; a damaged one stays and is named, as does the last with a file that the newest could not
+    read. A new archive that equals the one before it takes its place, so an unchanged folder pushes out no older state.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]
@@ -478,9 +508,13 @@ class Rotated(TypedDict):
 
 @dataclass(frozen=True)
 class _Series:
-    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest."""
+    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest.
+
+    `beside` those that count stay a new one without files, and the last ones with files that the newest could not read.
+    """
 
     stay: tuple[Path, ...]
+    beside: frozenset[Path]
     bad: dict[Path, str]
     old: frozenset[Path]
     twin: Path | None
@@ -550,47 +584,79 @@ def _state(path: Path, series: _Series, new: Mapping[str, FileRef]) -> str:
         return f"damaged, does not count: {series.bad[path]}"
     if path in series.old:
         return "same as the new one, in the trash" if path == series.twin else "in the trash"
+    if path in series.beside:
+        return "new, has no file, does not count" if path.name in new else "kept, has files that the newest left out"
     return "new" if path.name in new else "kept"
 
 
 def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, FileRef], keep: int) -> _Series:
     """Decide which archives of a series, the newest first, stay: each one that counts was read back to its end.
 
-    Reading stops at the last one that is kept. An older one goes unread, since enough whole ones are newer.
+    Reading stops at the last one that stays. An older one goes unread, since enough whole ones are newer.
     """
     stay: list[Path] = []
+    beside: set[Path] = set()
     bad: dict[Path, str] = {}
     twin, newest = None, ""
+    lost: set[str] = set()
     for path in archives:
         may_be_twin = len(stay) == 1 and twin is None and stay[0].name in new
-        if len(stay) == keep and not may_be_twin:
+        if len(stay) == keep and not (may_be_twin or lost):
             break
-        digest, why = _read_back(context, path, new.get(path.name))
-        if why:
-            bad[path] = why
-        elif may_be_twin and digest == newest:
+        seen = _read_back(context, path, new.get(path.name))
+        if seen.why:
+            bad[path] = seen.why
+        elif not seen.files:
+            # A disk that is not there looks like a folder without files.
+            beside |= {path} if path.name in new else set()
+        elif may_be_twin and seen.sha256 == newest:
             twin = path
         elif len(stay) < keep:
-            newest = newest or digest
+            if not stay:
+                newest, lost = seen.sha256, set(seen.lacking)
             stay.append(path)
-        else:
+            lost -= seen.parts_of(lost)
+        elif only_here := seen.parts_of(lost):
+            beside.add(path)
+            lost -= only_here
+        elif not lost:
             break
     if twin is not None:
         # The older file stays and the newer name points to it: so it is one file over any number of nights.
         with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
             context.files.link(twin, stay[0])
-    return _Series(tuple(stay), bad, frozenset(archives) - {*stay, *bad}, twin)
+    old = frozenset(archives) - {*stay, *beside, *bad}
+    return _Series(tuple(stay), frozenset(beside), bad, old, twin)
 
 
-def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str]:
-    """Return the hash of an archive, and why it does not count; empty if it is whole."""
+@dataclass(frozen=True)
+class _ReadBack:
+    """An archive that was read to its end; `why` it does not count is empty if it is whole."""
+
+    sha256: str = ""
+    why: str = ""
+    files: int = 0
+    paths: Collection[str] = ()
+    lacking: Collection[str] = ()
+
+    def parts_of(self, sought: Collection[str]) -> set[str]:
+        """Return those of some paths that it has: as files, or as folders with files."""
+        if not sought:
+            return set()
+        above = {os.fspath(folder) for path in self.paths for folder in PurePosixPath(path).parents}
+        return {path for path in sought if path in self.paths or path in above}
+
+
+def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> _ReadBack:
     limits = Limits(bytes=_ANY_BYTES, files=_ANY_FILES)
     sha256 = stored.sha256 if stored is not None else ""
+    findings = Findings()
     try:
-        judged = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
+        judged = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits, findings)
     except ToolFailed as failure:
-        return "", failure.detail
-    return judged["sha256"], judged["why"]
+        return _ReadBack(why=failure.detail)
+    paths = (findings.listed or {}).keys()
+    return _ReadBack(judged["sha256"], judged["why"], judged["files"], paths, findings.lacking)
 
 
 TOOLS = (

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import composed
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import MISSED_MOST, OF_THE_TRASH, UNREADABLE, Found, Missed, Walk, shown_name
@@ -293,19 +294,21 @@ def _fits(file: Found, root: Path, args: Find) -> bool:
     return file.bytes >= args.min_bytes and (args.max_bytes is None or file.bytes <= args.max_bytes)
 
 
-def _name_fits(name: str, below: str, root: Path, args: Find) -> bool:
+def _name_fits(name_there: str, below_there: str, root: Path, args: Find) -> bool:
+    name, below = composed(name_there), composed(below_there)
     if args.kinds and kind_of(name) not in args.kinds:
         return False
-    if args.what and not sort_fits(args.what, name):
+    if args.what and not sort_fits(composed(args.what), name):
         return False
-    if args.file and below != os.path.normpath(args.file) and name != args.file:
+    if args.file and below != composed(os.path.normpath(args.file)) and name != composed(args.file):
         return False
-    return not args.pattern or any(fnmatch.fnmatch(path, args.pattern) for path in _paths(name, below, root, args))
+    pattern = composed(args.pattern)
+    return not pattern or any(fnmatch.fnmatch(path, pattern) for path in _paths(name, below, root, pattern))
 
 
-def _paths(name: str, below: str, root: Path, args: Find) -> list[str]:
+def _paths(name: str, below: str, root: Path, pattern: str) -> list[str]:
     """Return what a pattern may mean of a file; one with folders may begin with the folder that is searched."""
-    return [name, below, f"{root.name}/{below}"] if "/" in args.pattern else [name, below]
+    return [name, below, f"{composed(root.name)}/{below}"] if "/" in pattern else [name, below]
 
 
 _LINK = "a link is not copied"
@@ -350,8 +353,8 @@ class _Search:
         self.not_there: list[AbsentFolder] = []
 
     def _score(self, path: str) -> int:
-        name = path.rpartition("/")[2]
-        of_sort = any(sort_fits(sort, name) for sort in self._sorts)
+        name = composed(path.rpartition("/")[2])
+        of_sort = any(sort_fits(composed(sort), name) for sort in self._sorts)
         points = max((score(path, words) for words in self._words), default=0) or int(of_sort)
         return points + _EXACT if points and fold(name) in self._names else points
 

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import composed
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
@@ -162,7 +163,8 @@ class _Reading:
 
     def _keep(self, text: str, path: str) -> bool:
         """Keep the lines of a file with the text; tell whether there are any."""
-        hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._folded_text in fold(line)]
+        # As editors and grep count them; a form feed or a line separator of Unicode ends none.
+        hits = [(number, line) for number, line in enumerate(text.split("\n"), 1) if self._folded_text in fold(line)]
         if not hits:
             return False
         self.hits += 1
@@ -203,7 +205,7 @@ def search(context: ToolContext, args: Search) -> FoundLines:
         walk = Walk(context.files, root, hidden=args.hidden)
         with plain(root, "searching", effect=False):
             for file in walk:
-                if not args.pattern or fnmatch.fnmatch(file.path.name, args.pattern):
+                if not args.pattern or fnmatch.fnmatch(composed(file.path.name), composed(args.pattern)):
                     reading.look(file, file.below if root_path == "." else f"{root_path}/{file.below}")
         for missed in walk.missed:
             reading.leave_out(missed.below, missed.why)

@@ -5,6 +5,7 @@ These tools delete nothing: a file that goes or is replaced lies in the trash of
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -34,7 +35,7 @@ from starloom_agent.toolkit.files.undoing import (
     way_to_put_back,
     why_changed,
 )
-from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
+from starloom_agent.toolkit.files.walking import Walk, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import HUB_ONLY, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef, MovedRef
 from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
@@ -98,7 +99,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             Code.TOOL_FAILED, f"{clashes[0]} exists with other contents; allow on_clash: replace", effect=False
         )
     done = 0
-    added: Added = []
+    added = _make_folders(context, walk, source, target, place) if folder else []
     for number, (file, to) in enumerate(pairs):
         if to in same:
             continue
@@ -116,7 +117,9 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         path = readable_as(context, shown_path, to)
         added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
-    left_out = left_out_trashes(args.path, walk.trashes)
+    links = [os.path.normpath(f"{args.path}/{below}") for below in walk.links]
+    left_out: list[LeftOut] = [{"path": shown_name(path), "why": "a link is not copied"} for path in links]
+    left_out += left_out_trashes(args.path, walk.trashes)
     return {
         "path": place,
         "files": len(pairs),
@@ -125,6 +128,27 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         "added": added,
         "left_out": left_out,
     }
+
+
+def _make_folders(context: ToolContext, walk: Walk, source: Path, target: Path, place: str) -> Added:
+    """Make the folders of a copy that are not there, empty ones too, with the modes of the first ones; return them.
+
+    Their owner may always write into them, as into any folder of a copy.
+    """
+    added: Added = []
+    with plain(target, "making"):
+        about = context.files.status(source)
+        for below, mode in sorted({"": about.st_mode if about is not None else 0, **walk.modes}.items()):
+            copied_folder = target / below
+            if context.files.is_folder(copied_folder):
+                continue
+            missing = missing_above(context, copied_folder)
+            context.files.make_folder(copied_folder)
+            with contextlib.suppress(PermissionError):  # a file system without modes
+                context.files.set_folder_mode(copied_folder, mode & 0o777 | stat.S_IRWXU)
+            path = readable_as(context, os.path.normpath(Path(place) / below), copied_folder)
+            added += [*folders_on_way(path, missing), {"path": path, "folder": True, "on_way": True}]
+    return added
 
 
 def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> Placed:

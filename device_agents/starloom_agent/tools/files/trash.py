@@ -12,7 +12,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import TRASH
+from starloom_agent.toolkit.beneath import TRASH, folded
 from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.emptying import DAY_S, Entry, empty_tickets, entries_of
 from starloom_agent.toolkit.files.trash import note_in, read_note
@@ -59,7 +59,7 @@ def list_trash(context: ToolContext, args: ListTrash) -> TrashListed:
     entries: list[tuple[Entry, str]] = []
     for root, entry in _entries(context, args.older_than_days):
         path = read_note(context.files, note_in(root / TRASH / entry.ticket))
-        if not args.name or Path(path).name.casefold() == args.name.casefold():
+        if not args.name or folded(Path(path).name) == folded(args.name):
             entries.append((entry, path))
     entries.sort(key=lambda one: (-one[0].since_s, one[0].ticket))
     items: list[InTrash] = []

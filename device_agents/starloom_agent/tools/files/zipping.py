@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Final, TypedDict
 
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.packing import RIGHTS, moment_field
 from starloom_agent.toolkit.files.walking import Found, Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import LeftOut, Stored
@@ -22,6 +23,8 @@ _CHUNK_BYTES: Final = 1024 * 1024
 _FIRST: Final = (1980, 1, 1, 0, 0, 0)
 _LAST: Final = (2107, 12, 31, 23, 59, 58)
 """A ZIP file knows no time outside of these."""
+_FOLDER_MARK: Final = 0x10
+"""An entry that systems without modes take for a folder."""
 _TIME_MOST_S: Final = 1 << 33
 """After the last of these, and before the year at which Python ends."""
 _LEADS_OUT: Final = "on Windows its name leads out of the folder into which the archive is unpacked"
@@ -48,18 +51,21 @@ def zip_folder(context: ToolContext, args: Zip) -> Zipped:
     with plain(real, "looking at", effect=False):
         about = context.files.status(real)
     left_out: list[LeftOut] = []
+    folders: dict[str, int] = {}
     if about is not None and stat.S_ISDIR(about.st_mode):
         walk = Walk(context.files, real, hidden=True)
         entries = list(walk)
         left_out += [{"path": missed.below, "why": missed.why} for missed in walk.missed]
         left_out += [{"path": below, "why": "a link is not packed"} for below in walk.links]
         left_out += left_out_trashes(args.path, walk.trashes)
+        left_out += [{"path": below, "why": _LEADS_OUT} for below in walk.empty if _leads_out(below)]
+        folders = {below: mode for below, mode in walk.modes.items() if not _leads_out(below)}
     elif about is not None and stat.S_ISREG(about.st_mode):
         entries = [Found(real, real.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))]
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     archive = context.workdir / "folder.zip"
-    packed = _write(context, entries, archive, left_out)
+    packed = _write(context, entries, folders, archive, left_out)
     stored = context.put(archive, name=f"{real.name or 'folder'}.zip", media="application/zip")
     return {
         "bytes": stored["bytes"],
@@ -70,11 +76,20 @@ def zip_folder(context: ToolContext, args: Zip) -> Zipped:
     }
 
 
-def _write(context: ToolContext, entries: list[Found], target: Path, left_out: list[LeftOut]) -> list[int]:
-    """Write the files into an archive; return the size of each, and add to `left_out` those that cannot be read."""
+def _write(
+    context: ToolContext, entries: list[Found], folders: dict[str, int], target: Path, left_out: list[LeftOut]
+) -> list[int]:
+    """Write folders, given with their modes, and files into an archive; return the size of each file.
+
+    Those that cannot be read are added to `left_out`.
+    """
     total, sizes = sum(one.bytes for one in entries), []
     with plain(target, "writing"), context.files.create(target) as raw:
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+            for below, mode in sorted(folders.items()):
+                head = zipfile.ZipInfo(f"{below}/")
+                head.external_attr = (stat.S_IFDIR | mode & RIGHTS) << 16 | _FOLDER_MARK
+                archive.writestr(head, b"")
             for one in entries:
                 if _leads_out(one.below):
                     left_out.append({"path": one.below, "why": _LEADS_OUT})
@@ -103,12 +118,13 @@ def _leads_out(below: str) -> bool:
 
 def _add(archive: zipfile.ZipFile, file: BinaryIO, entry: Found) -> int:
     """Add one open file in pieces, as long as it was when it was opened; return its size."""
-    at = datetime.fromtimestamp(min(max(0, entry.mtime_s), _TIME_MOST_S), UTC)
+    at = datetime.fromtimestamp(min(max(0, entry.mtime_s), _TIME_MOST_S))  # noqa: DTZ006 - programs read it as local
     stamp = (at.year, at.month, at.day, at.hour, at.minute, at.second)
     head = zipfile.ZipInfo(entry.below, min(max(stamp, _FIRST), _LAST))
     about = os.fstat(file.fileno())
     head.compress_type, head.file_size = zipfile.ZIP_DEFLATED, about.st_size
-    head.external_attr = stat.S_IMODE(about.st_mode) << 16
+    head.external_attr = (stat.S_IFREG | about.st_mode & RIGHTS) << 16
+    head.extra = moment_field(entry.mtime_s)
     size = 0
     with archive.open(head, "w") as into:
         while piece := file.read(min(_CHUNK_BYTES, about.st_size - size)):

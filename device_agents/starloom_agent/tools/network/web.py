@@ -82,10 +82,22 @@ class WebAnswer(WebBody):
     status: int
 
 
+def _part(answer: http.client.HTTPResponse) -> bytes:
+    """Return the next bytes of an answer, more than may be inline where it has so many; none at its end.
+
+    Raises:
+        IncompleteRead: it ended before the length that it announced, which the library notices for a whole read alone.
+    """
+    data = answer.read(_INLINE_BYTES + 1)
+    if answer.length and len(data) <= _INLINE_BYTES:
+        raise http.client.IncompleteRead(data, answer.length)
+    return data
+
+
 def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> WebBody:
     media = (answer.getheader("content-type") or "application/octet-stream").partition(";")[0].strip()
     textual = media.startswith("text/") or media.endswith(("json", "xml", "javascript"))
-    data = answer.read(_INLINE_BYTES + 1)
+    data = _part(answer)
     text = text_of_web(data, answer.headers.get_content_charset("")) if textual and len(data) <= _INLINE_BYTES else None
     if text is not None:
         value: WebBody = {"text": text, "bytes": len(data), "media": media}
@@ -104,7 +116,7 @@ def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> WebBody:
                 raise ToolFailed(Code.OUTPUT_TOO_BIG, f"the answer is larger than {_BODY_BYTES_MOST} bytes")
             file.write(data)
             context.progress(done_bytes=size)
-            data = answer.read(_INLINE_BYTES)
+            data = _part(answer)
     return {"file": context.put(path, name="answer", media=media), "bytes": size, "media": media}
 
 
@@ -126,6 +138,9 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
                 value["links"] = links
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
+    except http.client.IncompleteRead as error:
+        lacking = f" (bytes missing: {error.expected})" if error.expected else ""
+        raise ToolFailed(Code.NETWORK, f"{host} cut its answer off{lacking}") from error
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, OSError) and has_no_room(error):
             raise os_fault(error, context.workdir, "keeping the answer") from error

@@ -148,7 +148,8 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
             Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not an absolute path of a folder on the phone", effect=False
         )
     serial = _serial_of(args.serial)
-    command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
+    # A folder that is a link, as /sdcard is, is followed; links within are not.
+    command = f"find -H {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
     ran = _adb(["-s", serial, "shell", command], timeout_s=120, kept_bytes=_LIST_BYTES)
     rows: list[PhoneFile] = []
     for line in ran.stdout.splitlines():
@@ -163,7 +164,8 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
         words = said_by(ran)
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {words}", effect=False)
     rows.sort(key=lambda row: (-row["mtime_s"], row["path"]))
-    complete = not ran.lost_bytes and len(rows) <= args.limit
+    # Where it may not look into a folder, as into those of other apps, it ends with a fault and lists the rest.
+    complete = not (ran.lost_bytes or ran.exit_code) and len(rows) <= args.limit
     return {"files": rows[: args.limit], "count": len(rows), "complete": complete}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from typing import Annotated, TypedDict
 
 import msgspec
@@ -20,6 +21,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _LIST_BYTES = 1024 * 1024
 _LOG_BYTES = 256 * 1024
 """Lines beyond it fall out in the middle; `lost_bytes` says so."""
+_SEARCHED_LINES = 20_000
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 class List(Args, frozen=True, kw_only=True):
@@ -31,7 +34,7 @@ class List(Args, frozen=True, kw_only=True):
 
 
 class Logs(Args, frozen=True, kw_only=True):
-    """The last `tail` lines of one container, not older than `since`."""
+    """The last `tail` lines of one container, not older than `since`, with `contains` of the last 20,000."""
 
     name: str
     tail: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 200
@@ -115,18 +118,24 @@ def logs(_context: ToolContext, args: Logs) -> ContainerLogs:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.name)} is not the name of a container", effect=False)
     since_s = seconds_of(args.since)
     since = ["--since", f"{since_s}s"] if since_s else []
-    ran = _run(["logs", "--timestamps", "--tail", str(args.tail), *since, args.name], _LOG_BYTES)
+    tail = max(args.tail, _SEARCHED_LINES) if args.contains else args.tail
+    ran = _run(["logs", "--timestamps", "--tail", str(tail), *since, args.name], _LOG_BYTES)
     # Both streams carry the time in front, so that they can be read as one.
-    lines = sorted(line for line in (*ran.stdout.splitlines(), *ran.stderr.splitlines()) if args.contains in line)
+    lines = sorted([*_lines(ran.stdout), *_lines(ran.stderr)], key=lambda line: line[0])
     device = of_device(args.device_name)
     rows: list[ContainerLine] = [
-        {**device, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)
+        {**device, "container": args.name, "at": at, "text": text} for at, text in lines if args.contains in text
     ]
     return {"rows": rows[-args.tail :], "count": len(rows), "lost_bytes": ran.lost_bytes}
 
 
-def _split(line: str) -> tuple[str, str, str]:
-    return line.partition(" ")
+def _lines(output: str) -> Iterator[tuple[str, str]]:
+    """Yield each line with its time, or that of the one before. Of an overwritten line the end is seen."""
+    at = ""
+    for line in filter(None, output.split("\n")):
+        first, _, rest = line.partition(" ")
+        at, text = (first, rest) if _TIME.match(first) else (at, line)
+        yield at, text.rstrip("\r").rpartition("\r")[2]
 
 
 def _probe() -> str | None:

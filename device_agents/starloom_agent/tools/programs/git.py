@@ -24,6 +24,7 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, StoredFrom, of_device
@@ -104,7 +105,7 @@ def _environment(home: Path) -> dict[str, str]:
     }
 
 
-def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120) -> Ran:
+def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120, names: bool = False) -> Ran:
     """Run git in the cage, or without one where the owner allows that; a fault of git is one of the task.
 
     Git changes its own folder below `workdir` alone: what it makes is put into its place by this process.
@@ -125,7 +126,14 @@ def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120) -> Ra
             disk_bytes_max=DISK_BYTES_MAX,
         )
         command = cages.command(cage, command)
-    ran = run_program(command, timeout_s=timeout_s, cwd=home, environment=_environment(home), kept_bytes=_OUT_BYTES)
+    ran = run_program(
+        command,
+        timeout_s=timeout_s,
+        cwd=home,
+        environment=_environment(home),
+        kept_bytes=_OUT_BYTES,
+        names=names,
+    )
     refuse_limit(ran, "git")
     if ran.exit_code:
         raise _fault(ran)
@@ -273,6 +281,7 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
         listed = _git(
             context,
             ["-C", str(repository), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+            names=True,
         )
         names = _whole(listed, f"{args.path} has too many files for one archive; name a version with `ref`")
         context.confine()
@@ -311,7 +320,7 @@ def _pack(context: ToolContext, repository: Path, names: list[str], tar: Path) -
             with data or nullcontext():
                 packed.addfile(head, data)
             count += 1
-            context.progress(done_bytes=size, note=name)
+            context.progress(done_bytes=size, note=shown_name(name))
     return count
 
 

@@ -67,7 +67,9 @@ class Compared(TypedDict):
 
 def compare(_context: ToolContext, args: Compare) -> Compared:
     first, second = _by_place(args.first), _by_place(args.second)
-    in_first, in_second = _by_contents(first), _by_contents(second)
+    # A file that the other list has at its own path is no other one under another name: all empty files are equal.
+    in_first = _by_contents({path: file for path, file in first.items() if path not in second})
+    in_second = _by_contents({path: file for path, file in second.items() if path not in first})
     rows: list[ComparedFile] = []
     renamed: list[EqualFile] = []
     same = 0

@@ -6,6 +6,7 @@ no other file can be attached. Time and size are bounded inside the engine.
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import time
@@ -25,6 +26,8 @@ from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, StoredFrom, of_device
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+_VERSIONS_AT, _WITH_LOG = 18, b"\x02\x02"
+"""Of the head of a database: who reads and writes it knows the log of writes."""
 _ROWS_MOST = 1000
 _CELL_CHARS = 2000
 """A cell is for reading; the database itself can be copied."""
@@ -85,7 +88,9 @@ def _fault(error: sqlite3.Error, path: str) -> ToolFailed:
 def _opened(files: Beneath, real: Path, path: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
     """Open a database for reading alone, ended from inside after `timeout_s`.
 
-    The engine opens it by its name; so its descriptor is compared with the file that lay below the granted folder.
+    The engine opens it by its name; so its descriptor is compared with the file that lay below the granted folder. One
+    with a log of writes that no program has open now is taken as it lies: else the engine would make files beside it,
+    which it may not where a folder is granted for reading, and would leave where it may.
 
     Raises:
         ToolFailed: for whatever the engine says inside the block.
@@ -96,11 +101,12 @@ def _opened(files: Beneath, real: Path, path: str, timeout_s: float) -> Iterator
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         file = files.open(real)
     deadline = time.monotonic() + timeout_s
+    at_rest = _state_at_rest(files, file, real)
+    address = f"file:{quote(str(real))}?mode=ro{'&immutable=1' if at_rest else ''}"
     try:
-        with (
-            file,
-            closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as db,
-        ):
+        with file, closing(sqlite3.connect(address, uri=True, timeout=min(5, timeout_s))) as db:
+            # A program may have stored what is no text; one cell of it keeps no answer back.
+            db.text_factory = lambda stored: stored.decode("utf-8", "replace")
             db.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
             db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
@@ -109,8 +115,19 @@ def _opened(files: Beneath, real: Path, path: str, timeout_s: float) -> Iterator
             if not _is_open_twice(file):
                 raise ToolFailed(Code.TOOL_FAILED, f"{path} was exchanged while it was opened; retry", effect=False)
             yield db
+            if at_rest and _state_at_rest(files, file, real) != at_rest:
+                raise ToolFailed(Code.TOOL_FAILED, f"a program began to write {path} meanwhile; retry", effect=False)
     except sqlite3.Error as error:
         raise _fault(error, path) from error
+
+
+def _state_at_rest(files: Beneath, file: BinaryIO, real: Path) -> tuple[int, int] | None:
+    """Return size and time of a database with a log of writes (WAL) which nobody has open; None of any other one."""
+    file.seek(_VERSIONS_AT)
+    if file.read(2) != _WITH_LOG or files.exists(real.with_name(f"{real.name}-wal")):
+        return None
+    about = os.fstat(file.fileno())
+    return about.st_size, about.st_mtime_ns
 
 
 def _is_open_twice(file: BinaryIO) -> bool:
@@ -140,6 +157,8 @@ def _only_reads(pragmas: frozenset[str]) -> Any:
 def _plain(value: Any) -> Scalar:
     if isinstance(value, bytes):
         return f"({len(value)} bytes)"
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # no value of JSON
     return value[:_CELL_CHARS] if isinstance(value, str) else value
 
 

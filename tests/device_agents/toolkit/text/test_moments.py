@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from unittest import mock
 
 import pytest
 
@@ -11,6 +16,17 @@ from starloom_agent.toolkit.text.moments import moment_of, without_moment
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 LOCAL = datetime(2026, 11, 27, 3, 30).astimezone().timestamp()
 WORLD = datetime(2026, 11, 27, 3, 30, tzinfo=UTC).timestamp()
+
+
+@contextmanager
+def clock_of(zone: str) -> Iterator[None]:
+    """Let this process have the clock of a zone."""
+    try:
+        with mock.patch.dict(os.environ, TZ=zone):
+            time.tzset()
+            yield
+    finally:
+        time.tzset()
 
 
 @pytest.mark.parametrize(
@@ -83,3 +99,21 @@ def test_a_line_of_december_is_of_the_year_before() -> None:
 def test_a_message_stays_without_its_time() -> None:
     for line in ("2026/11/27 03:30:00 [error] no", "[Fri Nov 27 03:30:00 2026] [error] no", "1795750200 [error] no"):
         assert without_moment(line).strip(" ]") == "[error] no"
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "line", "moment"),
+    [
+        ("Asia/Tokyo", "2027-01-01T07:30", "Jan  1 07:20:00", "2027-01-01T07:20"),
+        ("Asia/Tokyo", "2027-01-01T07:30", "Dec 31 23:50:00", "2026-12-31T23:50"),
+        ("America/New_York", "2026-12-31T20:00", "Dec 31 19:50:00", "2026-12-31T19:50"),
+        ("America/New_York", "2026-12-31T23:58", "Jan  1 00:01:00", "2027-01-01T00:01"),
+        ("Europe/Berlin", "2025-01-02T00:10", "Feb 29 12:00:00", "2024-02-29T12:00"),
+    ],
+)
+def test_a_line_without_a_year_is_of_the_last_such_day_on_this_clock(
+    zone: str, now: str, line: str, moment: str
+) -> None:
+    with clock_of(zone):
+        told = moment_of(f"{line} box kernel: I/O error", datetime.fromisoformat(now).astimezone(UTC))
+        assert told == datetime.fromisoformat(moment).timestamp()

@@ -14,9 +14,10 @@ from jsonschema_rs import Draft202012Validator
 from starloom_agent.owner.mcp import FILE, McpFault, _returns, find_tools, read_servers
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
-from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.toolkit.interface import Tool, ToolFailed, takes_secrets
 from starloom_agent.tools.agents import mcp
 from starloom_agent.tools.agents.mcp import MODULE
+from starloom_agent.work.execution.outcomes import arguments
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
@@ -139,6 +140,26 @@ def test_what_it_gives_as_bytes_becomes_files(home: Path, device: Device) -> Non
     assert value["text"] == "file:///x\ninner"
 
 
+@pytest.mark.parametrize(
+    ("part", "text", "files", "complete"),
+    [
+        ({"type": "resource", "resource": {"uri": "bill://42", "mimeType": "application/pdf", "blob": "AAEC"}},
+         "", ["0.pdf"], True),
+        ({"type": "resource", "resource": {"uri": "note://1", "text": "hello"}}, "hello", [], True),
+        ({"type": "text", "text": ""}, "", [], True),
+        ({"type": "hologram", "layers": [1]}, "", [], False),
+    ],
+)  # fmt: skip
+def test_a_part_of_an_answer_is_taken_or_said_to_be_missing(
+    home: Path, device: Device, part: dict[str, Any], text: str, files: list[str], complete: bool
+) -> None:
+    found, _ = tools(home)
+    settings = msgspec.json.decode(found["mcp.notes.echo"].settings, type=mcp.McpToolSettings)
+    value = mcp._value(device.context(), settings, {}, [part])
+    assert (value["text"], [file["name"] for file in value["files"]], value["complete"]) == (text, files, complete)
+    assert [device.store.read(file) for file in value["files"]] == [b"\x00\x01\x02" for _ in files]
+
+
 def test_what_fails_there_fails_here_with_its_words(home: Path, device: Device) -> None:
     found, _ = tools(home)
     with pytest.raises(ToolFailed, match="it went wrong"):
@@ -185,6 +206,27 @@ def test_the_server_of_the_documents_is_offered_and_answers(home: Path, device: 
     assert shape_of(free.returns).at("/structured/free_bytes").words() == "a whole number"
     with pytest.raises(ToolFailed, match="there is no folder /not/there"):
         call(device, free, {"folder": "/not/there"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        ({"type": "object", "additionalProperties": True}, {"table": "t"}),
+        ({"properties": {"name": {}}, "additionalProperties": {"type": "string"}}, {"name": "a", "lang": "de"}),
+        ({"oneOf": [{"properties": {"id": {}}}, {"properties": {"name": {}}}]}, {"id": 7}),
+    ],
+)
+def test_arguments_that_a_schema_does_not_name_are_taken_where_it_takes_them(
+    home: Path, device: Device, schema: dict[str, Any], args: dict[str, Any]
+) -> None:
+    kind = mcp.arguments_of(schema)
+    assert arguments(kind, args, {}) == args
+    assert takes_secrets(kind) == frozenset()
+    found, _ = tools(home)
+    told = msgspec.json.decode(found["mcp.notes.echo"].settings, type=mcp.McpToolSettings)
+    given = {"text": "x", **args}
+    open_one = mcp.tool_of(msgspec.structs.replace(told, schema=msgspec.json.encode(schema).decode()))
+    assert call(device, open_one, given)["structured"] == given
 
 
 @pytest.mark.parametrize("args", [{}, {"text": "x", "other": 1}])

@@ -263,6 +263,15 @@ def test_t112_events_that_no_agent_sends_are_refused(events: list[Any], words: s
         task.take(events[-1])
 
 
+@pytest.mark.parametrize("form", ["message", "status"])
+def test_the_data_of_a_message_that_ends_a_task_are_its_data(form: str) -> None:
+    said = {"messageId": "1", "role": "ROLE_AGENT", "parts": [{"data": {"total": 42}}, {"text": "done"}]}
+    task = Followed()
+    task.take({"message": said} if form == "message" else event("t", "COMPLETED", message=said))
+    assert (task.state, task.data) == ("COMPLETED", [{"total": 42}])
+    assert "done" in (task.text if form == "message" else task.words)
+
+
 def test_a_file_is_named_and_not_fetched() -> None:
     task = Followed()
     part = {"url": "http://169.254.169.254/key"}

@@ -14,7 +14,8 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,130 @@ def test_a_folder_comes_back_as_it_was(device: Device) -> None:
     assert read["equal"] is True
     assert all(row["same"] for row in read["files"])
     assert device.said.fractions[-1] == 1.0
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Return the modes of all that is in a folder, and of itself, by the paths below it."""
+    return {str(path.relative_to(folder)): f"{path.stat().st_mode & 0o7777:o}" for path in (folder, *folder.rglob("*"))}
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.parametrize("tool", ["archive.pack", "archive.zip"])
+@pytest.mark.usefixtures("usual_umask")
+def test_modes_times_and_empty_folders_come_back(device: Device, tool: str) -> None:
+    for name, mode in ((".ssh/id", 0o600), ("bin/run.sh", 0o755), ("all.txt", 0o666), ("mine.txt", 0o444)):
+        path = device.write(f"Home/{name}", name)
+        path.chmod(mode)
+        os.utime(path, (1_700_000_001, 1_700_000_001))
+    (device.folder / "Home/empty/inner").mkdir(parents=True)
+    for name, mode in ((".ssh", 0o700), ("empty", 0o2777), ("bin", 0o555)):
+        (device.folder / "Home" / name).chmod(mode)
+    packed = device.call(tool, path="Home")
+    back = device.call("archive.unpack", files=packed.get("archives") or packed["files"], under="Back")
+    assert modes(device.folder / back["folders"][0]) == {
+        ".": "755",
+        ".ssh": "700",
+        ".ssh/id": "600",
+        "all.txt": "644",
+        "bin": "755",
+        "bin/run.sh": "755",
+        "empty": "755",
+        "empty/inner": "755",
+        "mine.txt": "644",
+    }
+    times = {int(path.stat().st_mtime) for path in (device.folder / "Back").rglob("*") if path.is_file()}
+    assert times == {1_700_000_001}
+    again = device.call("archive.unpack", files=packed.get("archives") or packed["files"], under="Back")
+    assert again["folders"] == back["folders"]
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_private_folder_stays_private_and_folders_that_are_missing_are_no_same_folder(device: Device) -> None:
+    device.write("Keys/a.pem", "secret")
+    (device.folder / "Keys").chmod(0o700)
+    (device.folder / "Keys/empty").mkdir()
+    packed = device.call("archive.pack", path="Keys")
+    (first,) = device.call("archive.unpack", files=packed["archives"], under="Back")["folders"]
+    assert modes(device.folder / first) == {".": "700", "a.pem": "644", "empty": "755"}
+    (device.folder / first / "empty").rmdir()
+    (second,) = device.call("archive.unpack", files=packed["archives"], under="Back")["folders"]
+    assert second != first
+
+
+def test_a_backup_is_the_same_as_long_as_nothing_in_it_changes(device: Device) -> None:
+    device.write("Papers/deep/a.txt", "one")
+
+    def packed() -> str:
+        return str(device.call("archive.pack", path="Papers")["archives"][0]["artifact"])
+
+    first = packed()
+    device.write("Papers/deep/passing.txt", "x").unlink()
+    os.utime(device.folder / "Papers/deep", (1, 1))
+    assert packed() == first
+    (device.folder / "Papers/deep").chmod(0o700)
+    assert packed() != first
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_an_archive_of_a_stranger_gives_no_rights_beyond_those_of_a_new_file(device: Device) -> None:
+    def become(head: tarfile.TarInfo) -> None:
+        folder = head.name.endswith("/")
+        head.type, head.mode = tarfile.DIRTYPE if folder else tarfile.REGTYPE, 0 if "none" in head.name else 0o7777
+
+    names = ("./", "in/", "in/all", "none", "none.d/")
+    (folder,) = unpack(device, tar_of(*((name, b"") for name in names), into=become))["folders"]
+    assert modes(device.folder / folder) == {
+        ".": "755",
+        "in": "755",
+        "in/all": "755",
+        "none": "600",
+        "none.d": "700",
+    }
+
+
+@pytest.mark.parametrize("name", ["../out/", "/out/", "a/../../out/", "C:/out/", "a\\b/"])
+def test_a_folder_whose_name_leads_out_takes_nothing(device: Device, name: str) -> None:
+    def become(head: tarfile.TarInfo) -> None:
+        head.type = tarfile.DIRTYPE if head.name.endswith("/") else tarfile.REGTYPE
+
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("good.txt", "x")
+        archive.writestr(name, "")
+    for data in (tar_of(("good.txt", b"x"), (name, b""), into=become), zipped.getvalue()):
+        with pytest.raises(ToolFailed, match="leads out"):
+            unpack(device, data)
+    assert there(device) == []
+    assert not (device.folder.parent / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "date", "mode", "time"),
+    [
+        (0, (2020, 2, 3, 4, 5, 6), "644", datetime(2020, 2, 3, 4, 5, 6).timestamp()),  # noqa: DTZ001 - as ZIP has it
+        (3, (2020, 2, 3, 4, 5, 6), "600", datetime(2020, 2, 3, 4, 5, 6).timestamp()),  # noqa: DTZ001 - as ZIP has it
+        (3, (1980, 1, 1, 0, 0, 0), "600", None),
+    ],
+)
+@pytest.mark.usefixtures("usual_umask")
+def test_a_zip_of_another_system_tells_times_and_no_modes(
+    device: Device, system: int, date: tuple[int, int, int, int, int, int], mode: str, time: float | None
+) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        head = zipfile.ZipInfo("a.txt", date)
+        head.create_system, head.external_attr = system, 0o600 << 16
+        archive.writestr(head, "x")
+    (folder,) = unpack(device, out.getvalue(), "given.zip")["folders"]
+    path = device.folder / folder / "a.txt"
+    assert modes(path.parent)["a.txt"] == mode
+    assert (path.stat().st_mtime == time) if time is not None else (path.stat().st_mtime > 1_000_000_000)
 
 
 def test_the_same_files_give_the_same_bytes_and_are_kept_when_unpacked_again(device: Device) -> None:
@@ -285,10 +410,9 @@ def test_two_folders_that_are_called_alike_push_out_no_backups_of_each_other(dev
         night("Private_Documents"),
         night("Work/Documents", "box-Work"),
     ]
-    series = [name for name, _gone in nights]
-    gone = tuple(count for _name, count in nights)
+    series = [name for name, _ in nights]
     assert len(set(series)) == len(series)
-    assert gone == (0, 0, 0, 0)
+    assert [gone for _, gone in nights] == [0, 0, 0, 0]
     assert series[0].startswith("box-Work-Documents-")
     assert night("Work/Documents")[0] == series[0]
 
@@ -358,6 +482,54 @@ def test_a_damaged_archive_pushes_out_no_whole_one(device: Device) -> None:
         2: "kept",
         1: "in the trash",
     }
+
+
+def night_of(device: Device, day: int, *, keep: int) -> dict[int, str]:
+    """Back the folder `Docs` up as if on a day; return the state of each day's archive."""
+    (ref,) = device.call("archive.pack", path="Docs")["archives"]
+    name = re.sub("[0-9]{8}T[0-9]{6}Z", f"202601{day:02}T000000Z", ref["name"])
+    device.write(f"Backups/{name}", device.store.read(ref))
+    found = device.call("archive.rotate", under="Backups", files=[{"path": f"Backups/{name}"}], keep=keep)
+    return {int(re.findall("-202601([0-9]{2})T", row["archive"])[0]): row["state"] for row in found["rows"]}
+
+
+@pytest.mark.parametrize("whole", ["a file", "a folder"])
+def test_an_archive_that_lacks_what_it_could_not_read_pushes_out_none_that_has_it(
+    device: Device, monkeypatch: pytest.MonkeyPatch, whole: str
+) -> None:
+    device.write("Docs/letters/a.txt", "all my letters")
+    device.write("Docs/note.txt", "0")
+    night_of(device, 1, keep=2)
+    locked, opened, scan = device.folder / "Docs/letters", Beneath.open, Beneath.scan
+
+    def refuse(real: Callable[..., Any]) -> Callable[..., Any]:
+        def refused(files: Beneath, path: Path) -> Any:
+            if path.is_relative_to(locked):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(files, path)
+
+        return refused
+
+    if whole == "a file":
+        monkeypatch.setattr(Beneath, "open", refuse(opened))
+    else:
+        monkeypatch.setattr(Beneath, "scan", refuse(scan))
+    for day in (2, 3, 4):
+        device.write("Docs/note.txt", str(day))
+        states = night_of(device, day, keep=2)
+    assert states == {4: "new", 3: "kept", 2: "in the trash", 1: "kept, has files that the newest left out"}
+    monkeypatch.undo()
+    device.write("Docs/note.txt", "5")
+    assert night_of(device, 5, keep=2) == {5: "new", 4: "kept", 3: "in the trash", 1: "in the trash"}
+
+
+def test_an_archive_without_files_pushes_out_none(device: Device) -> None:
+    photo = device.write("Docs/photo.jpg", "x")
+    night_of(device, 1, keep=1)
+    photo.unlink()
+    assert night_of(device, 2, keep=1) == {2: "new, has no file, does not count", 1: "kept"}
+    device.write("Docs/photo.jpg", "y")
+    assert night_of(device, 3, keep=1) == {3: "new", 2: "in the trash", 1: "in the trash"}
 
 
 def test_a_new_archive_that_is_not_as_it_was_stored_pushes_out_none(device: Device) -> None:
@@ -501,8 +673,8 @@ def test_a_file_whose_name_is_no_text_is_read_back_from_the_disk(
     packed = device.call("archive.pack", path="in")
     place = archives._place
 
-    def placing(context: ToolContext, half: Path, wanted: str, written: dict[str, Any]) -> tuple[str, bool]:
-        shown, new = place(context, half, wanted, written)
+    def placing(context: ToolContext, *more: Any) -> tuple[str, bool]:
+        shown, new = place(context, *more)
         next((device.folder / shown).iterdir()).write_bytes(b"other")
         return shown, new
 

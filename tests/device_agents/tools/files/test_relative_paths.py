@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal, get_args
+from unicodedata import normalize
 
 import pytest
 
 from starloom_agent.toolkit.interface import Folders, ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+
+Form = Literal["NFC", "NFD"]
 
 
 @pytest.fixture
@@ -129,3 +133,31 @@ def test_a_typed_tilde_is_the_home_folder(device: Device, monkeypatch: pytest.Mo
     device.write("a.txt", b"one")
     assert device.call("fs.read", path="~/a.txt")["text"] == "one"
     assert [row["name"] for row in device.call("fs.list", path="~")["entries"]] == ["a.txt"]
+
+
+@pytest.mark.parametrize(("there", "asked"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_name_is_found_in_each_form_of_its_accents(device: Device, there: Form, asked: Form) -> None:
+    folder, name = (normalize(there, text) for text in ("Vertr\u00e4ge", "M\u00fcller.pdf"))
+    device.write(f"{folder}/{name}", "x")
+    path = normalize(asked, f"{folder}/{name}")
+    assert device.call("fs.read", path=path)["text"] == "x"
+    ways: tuple[dict[str, Any], ...] = (
+        {"file": normalize(asked, name)},
+        {"pattern": normalize(asked, "M\u00fcl*")},
+        {"what": normalize(asked, "M\u00fcller*")},
+    )
+    for asks in ways:
+        (found,) = device.call("fs.find", root=normalize(asked, folder), **asks)["files"]
+        assert found["name"] == name
+    assert device.call("fs.find", root=".", not_under=normalize(asked, folder))["files"] == []
+    assert device.call("fs.search", root=".", text="xx", pattern=normalize(asked, "M\u00fcl*"))["files_read"] == 1
+    device.call("fs.move", path=path, to=normalize(asked, f"{folder}/new.pdf"))
+    assert [one.name for one in device.folder.iterdir() if not one.name.startswith(".")] == [folder]
+
+
+def test_two_forms_of_one_name_are_two_files(device: Device) -> None:
+    name, forms = "M\u00fcller", get_args(Form)
+    for form in forms:
+        device.write(normalize(form, name), form)
+    for form in forms:
+        assert device.call("fs.read", path=normalize(form, name))["text"] == form

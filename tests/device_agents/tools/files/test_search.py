@@ -67,6 +67,32 @@ def test_office_documents_are_searched(device: Device, name: str, part: str, tex
     assert (found["files_read"], found["complete"], found["without_text"]["files"]) == (1, True, 0)
 
 
+def test_words_of_a_document_are_parted_as_they_are_seen(device: Device) -> None:
+    breaks = "<w:p>Dear Ann,<w:br/>the sum is<w:tab/>40 EUR</w:p><w:p><w:br w:type='page'/>Second</w:p>"
+    device.write("letter.docx", _document(**{"word/document.xml": breaks}))
+    cells = (
+        "<row><c r='A1' s='3'/><c r='A1' t='s'><v>17</v></c><c r='B1' t=\"n\"><v>2025</v></c>"
+        "<c r='C1'><f>SUM(A2:A9)</f><v>110</v></c><c r='D1'><f t='shared' si='0'/><v>7</v></c></row>"
+    )
+    shared = "<si><t>item r</t></si>"
+    device.write("sums.xlsx", _document(**{"xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": cells}))
+
+    def lines(text: str) -> list[str]:
+        return [row["text"] for row in device.call("fs.search", text=text)["rows"]]
+
+    assert lines("the sum") == ["the sum is\t40 EUR"]
+    assert lines("second") == ["Second"]
+    assert lines("item r") == ["item r"]
+    assert lines("2025") == ["2025\t110\t7"]
+    for glued in ("page", "type", "17", "5110", "1107", "SUM("):
+        assert lines(glued) == [], glued
+
+
+def test_lines_are_counted_as_editors_count_them(device: Device) -> None:
+    device.write("a.txt", "one\x0ctwo\u2028three\x85four\r\nneedle here\r\n")
+    assert device.call("fs.search", text="needle")["rows"] == [{"path": "a.txt", "line": 2, "text": "needle here"}]
+
+
 def test_a_document_that_is_none_or_a_bomb_is_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office, "_BYTES_MOST", 1_000)
     device.write("bomb.docx", _document(**{"word/document.xml": "word" * 100_000}))

@@ -10,6 +10,7 @@ import pytest
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.toolkit.files.emptying import DAY_S
+from starloom_agent.toolkit.files.trash import line_of
 from starloom_agent.toolkit.interface import Folders, ToolFailed
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile
@@ -45,6 +46,20 @@ def test_the_size_of_a_file_is_its_own(device: Device) -> None:
     found = device.call("trash.list")
     assert {row["ticket"]: row["bytes"] for row in found["items"]} == dict(zip(tickets, (3, 2, 4), strict=True))
     assert device.call("trash.empty", older_than_days=0)["bytes"] == found["bytes"] == 9
+
+
+@pytest.mark.parametrize(
+    "name", ["at 9.41.00\u202fPM.png", "Rechnung\u00a05.pdf", "\U0001f468\u200d\U0001f469.jpg", "a\u00adb", "x\ny"]
+)
+def test_a_file_is_found_in_the_trash_by_each_sign_of_its_name(device: Device, name: str) -> None:
+    trashed(device, name, "another")
+    (row,) = device.call("trash.list", name=name)["items"]
+    assert (row["name"], row["path"]) == (name, str(device.folder / name))
+
+
+def test_a_terminal_is_shown_names_on_one_line() -> None:
+    assert line_of("a\u202fb\u200dc\u00ad\u00a0d") == "a\u202fb\u200dc\u00ad\u00a0d"
+    assert line_of("a\nb\x1b[2J\u202ec\u2028d\ud800") == "a?b?[2J?c?d?"
 
 
 def test_an_empty_trash_has_no_oldest_file(device: Device) -> None:

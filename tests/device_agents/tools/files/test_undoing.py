@@ -250,3 +250,28 @@ def test_an_undo_takes_no_folder_that_was_there_before_it_was_unpacked(device: D
     assert again["added"] == []
     undo(device, again)
     assert (device.folder / again["folders"][0]).is_dir()
+
+
+def test_a_copied_folder_has_its_empty_folders_and_modes_and_its_undo_leaves_none(device: Device) -> None:
+    device.write("tree/private/key", "k")
+    (device.folder / "tree/bare/inner").mkdir(parents=True)
+    (device.folder / "tree/private").chmod(0o700)
+    (device.folder / "tree/bare").chmod(0o2555)
+    (device.folder / "bare").mkdir()
+    (device.folder / "tree/link").symlink_to("private/key")
+    copied = [device.call("fs.copy", path=path, to=f"to/{path}") for path in ("tree", "bare")]
+    assert [row["files"] for row in copied] == [1, 0]
+    assert copied[0]["left_out"] == [{"path": "tree/link", "why": "a link is not copied"}]
+    there = device.folder / "to/tree"
+    assert (there / "bare/inner").is_dir()
+    assert (device.folder / "to/bare").is_dir()
+    assert (there / "private").stat().st_mode & 0o7777 == 0o700
+    assert (there / "bare").stat().st_mode & 0o7777 == 0o755
+    device.write("to/tree/bare/later.txt", "mine")
+    for row in copied[::-1]:
+        device.call("fs.trash", paths=row["added"])
+    assert [path.name for path in (device.folder / "to").rglob("*") if "trash" not in str(path)] == [
+        "tree",
+        "bare",
+        "later.txt",
+    ]

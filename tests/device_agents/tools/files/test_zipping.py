@@ -27,6 +27,7 @@ def test_a_folder_is_one_zip_file_with_what_is_in_it(device: Device) -> None:
         assert {name: archive.read(name) for name in archive.namelist()} == {
             ".hidden": b"h",
             "a.txt": b"one",
+            "inner/": b"",
             "inner/b.txt": b"two" * 1000,
         }
 

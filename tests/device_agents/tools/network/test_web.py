@@ -19,18 +19,32 @@ HOSTS = ("127.0.0.1",)
 PAGE = '<ul><li>one</li></ul><a href="list-2.html"><b>next</b></a> <a href="javascript:alert(1)">run</a>'
 
 
+_CUT = {
+    "/cut": ("Content-Length", "8"),
+    "/cut-large": ("Content-Length", str(10**6 + 1)),
+    "/cut-chunk": ("Transfer-Encoding", "chunked"),
+}
+"""Answers that end before their last byte, and the header that tells it."""
+
+
 class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         json = self.path == "/api"
         self.send_response(200)
         charset = self.path.removeprefix("/in-") if self.path.startswith("/in-") else "utf-8"
         self.send_header("Content-Type", "application/json" if json else f"text/html; charset={charset}")
+        if self.path.startswith("/cut"):
+            self.send_header(*_CUT[self.path])
         if json:
             self.send_header("Link", '</api?page=2>; rel="next", </api?page=9>; rel=last')
         self.end_headers()
         self.wfile.write(
             b"x" * 10**6
-            if self.path == "/large"
+            if self.path in ("/large", "/cut-large")
+            else b"40\r\nbob,100"
+            if self.path == "/cut-chunk"
+            else b"bob,100"
+            if self.path == "/cut"
             else b"[1]"
             if json
             else PAGE.encode()
@@ -39,6 +53,11 @@ class _Site(Quiet, BaseHTTPRequestHandler):
             if self.path.startswith("/in-")
             else b"<p>No link</p>"
         )
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header(*_CUT[self.path])
+        self.end_headers()
 
 
 @pytest.fixture
@@ -68,6 +87,18 @@ def test_a_page_whose_bytes_do_not_fit_is_a_file(device: Device, site: str, char
     found = device.call("http.request", hosts=HOSTS, url=f"{site}/in-{charset}")
     assert "text" not in found
     assert found["bytes"] == 6
+
+
+@pytest.mark.parametrize("path", _CUT)
+def test_an_answer_that_was_cut_off_is_no_success(device: Device, site: str, path: str) -> None:
+    with pytest.raises(ToolFailed, match=r"127\.0\.0\.1 cut its answer off") as failed:
+        device.call("http.request", hosts=HOSTS, url=f"{site}{path}")
+    assert failed.value.code is Code.NETWORK
+
+
+def test_an_answer_without_a_body_is_whole_whatever_it_announces(device: Device, site: str) -> None:
+    asked = device.call("http.request", hosts=HOSTS, url=f"{site}/cut", method="HEAD")
+    assert (asked["bytes"], asked["headers"]["content-length"]) == (0, "8")
 
 
 def test_an_answer_that_the_disk_has_no_room_for_is_no_fault_of_the_network(

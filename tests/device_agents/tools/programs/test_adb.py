@@ -96,6 +96,21 @@ def test_files_come_with_size_and_time_and_can_be_taken(device: Device, phone: P
         device.call("adb.get", paths=["--help"])
 
 
+def test_a_folder_that_is_a_link_is_listed_and_a_closed_one_makes_the_list_incomplete(
+    device: Device, phone: Path
+) -> None:
+    (phone / "storage").mkdir()
+    (phone / "storage/a.jpg").write_bytes(b"1")
+    (phone / "sdcard").symlink_to("storage")
+    found = device.call("adb.files", path=str(phone / "sdcard"))
+    assert (found["count"], found["complete"]) == (1, True)
+    program = phone / "find"
+    program.write_text('#!/bin/sh\n/usr/bin/find "$@"\necho "find: data: Permission denied" >&2\nexit 1\n')
+    program.chmod(0o755)
+    found = device.call("adb.files", path=str(phone / "storage"))
+    assert (found["count"], found["complete"]) == (1, False)
+
+
 def test_a_path_is_never_a_command_on_the_phone(device: Device, phone: Path) -> None:
     with pytest.raises(ToolFailed, match="cannot be listed"):
         device.call("adb.files", path="/x; touch caught; $(touch caught)`touch caught`")

@@ -128,6 +128,14 @@ def test_a_version_and_the_working_copy_as_one_file(call: Git, device: Device, r
     assert packed() == {"app.py": b"print('three')\n", "a name.txt": b"x\n", ".gitignore": b"build/\n"}
 
 
+def test_a_name_that_is_no_text_is_packed_as_the_others(call: Git, device: Device, repository: Path) -> None:
+    (repository / os.fsdecode(b"M\xfcller.txt")).write_text("b")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "Latin")
+    counts = [call("git.archive", path="shop", **args)["count"] for args in ({}, {"ref": "HEAD"})]
+    assert counts == [4, 4]
+
+
 def test_archives_of_versions_have_names_of_their_own(call: Git, repository: Path) -> None:
     found = call("git.archive", path="shop", ref="HEAD")
     assert found["files"][0]["name"] == f"shop-{found['commit'][:12]}.tar"

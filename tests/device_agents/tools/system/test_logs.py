@@ -15,6 +15,7 @@ from starloom_agent.toolkit.text.durations import begin_of
 from starloom_agent.tools.system import logs
 from starloom_agent.tools.system.logs import shape_of
 from starloom_agent.tools.system.packages import list_of, updates_words
+from tests.device_agents.toolkit.text.test_moments import clock_of
 from tests.device_agents.tools.conftest import Device
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -58,6 +59,29 @@ def test_days_begin_at_midnight_of_this_clock() -> None:
     assert begin_of("today", NOW) == midnight.timestamp()
     assert begin_of("Yesterday", NOW) == (midnight - timedelta(days=1)).timestamp()
     assert begin_of("2026-03-09", NOW) == datetime(2026, 3, 9).astimezone().timestamp()
+
+
+@pytest.mark.parametrize(
+    ("since", "now", "begin"),
+    [
+        # Berlin puts the clock back on 25 October 2026 at 03:00, and forward on 29 March at 02:00.
+        ("today", "2026-10-25T13:00+01:00", "2026-10-25T00:00+02:00"),
+        ("yesterday", "2026-10-25T13:00+01:00", "2026-10-24T00:00+02:00"),
+        ("yesterday", "2026-10-26T08:00+01:00", "2026-10-25T00:00+02:00"),
+        ("01:00", "2026-10-25T13:00+01:00", "2026-10-25T01:00+02:00"),
+        ("02:45", "2026-10-25T02:30+01:00", "2026-10-25T02:45+02:00"),
+        ("22:00", "2026-10-26T08:00+01:00", "2026-10-25T22:00+01:00"),
+        ("14:00", "2026-10-25T13:00+01:00", "2026-10-24T14:00+02:00"),
+        ("today", "2026-03-29T14:00+02:00", "2026-03-29T00:00+01:00"),
+        ("yesterday", "2026-03-30T08:00+02:00", "2026-03-29T00:00+01:00"),
+        ("1y", "2026-10-25T13:00+01:00", "2025-10-25T13:00+02:00"),
+        ("24h", "2026-10-25T13:00+01:00", "2026-10-24T14:00+02:00"),
+    ],
+)
+def test_a_day_has_the_clock_of_that_day(since: str, now: str, begin: str) -> None:
+    with clock_of("Europe/Berlin"):
+        told = begin_of(since, datetime.fromisoformat(now).astimezone(UTC))
+        assert told == datetime.fromisoformat(begin).timestamp()
 
 
 @pytest.mark.parametrize("since", ["2026-13-01", "25:00", "ages"])
@@ -220,3 +244,68 @@ def test_a_journal_of_others_that_is_hidden_is_told(
     monkeypatch.setattr(logs, "_has_journal", lambda: True)
     found = device.call("log.search", since="2026-01-01")
     assert (found["rows"], found["summary"]["unseen"]) == ([], unseen)
+
+
+def line_of(minutes: int, text: str) -> str:
+    return f"{datetime.now().astimezone() - timedelta(minutes=minutes):%Y-%m-%dT%H:%M:%S} {text}\n"
+
+
+def test_a_word_is_found_far_from_the_end_of_a_log(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_STEP_BYTES", 4_000)
+    monkeypatch.setattr(logs, "_SAMPLE_BYTES", 1_000)
+    old = "".join(line_of(600, f"payment lost {n}") for n in range(200))
+    new = "".join(line_of(40, f"GET /health 200 {n}") for n in range(400))
+    device.write("app.log", old + line_of(50, "PAYMENT lost for order 4711\n   and its detail") + new)
+    found = device.call("log.search", path="app.log", since="2h", contains="payment lost")
+    assert [row["text"][20:] for row in found["rows"]] == ["PAYMENT lost for order 4711"]
+    assert found["summary"]["unseen"] == ""
+    monkeypatch.setattr(logs, "_READ_BYTES_MOST", 4_000)
+    cut = device.call("log.search", path="app.log", since="2h", contains="payment lost", device_name="box")
+    assert (cut["count"], cut["summary"]["unseen"]) == (
+        0,
+        "only the end of app.log was read on box: what is asked for may begin before it",
+    )
+
+
+def test_a_word_far_within_a_line_is_found_and_shown(device: Device) -> None:
+    ends = '","level":"ERROR","msg":"PAYMENT lost"}'
+    device.write("json.log", line_of(5, '{"ctx":"' + "y" * 620 + ends) + line_of(4, "x" * 390 + "payment lost"))
+    both: tuple[dict[str, Any], ...] = ({"contains": "payment lost"}, {})
+    for asked in both:
+        found = device.call("log.search", path="json.log", since="2h", **asked)
+        assert found["count"] == (2 if asked else 1)
+        assert all(
+            ("payment lost" if asked else "ERROR") in row["text"].replace("PAYMENT", "payment") for row in found["rows"]
+        )
+    found = device.call("log.search", path="json.log", since="2h", contains="payment lost")
+    assert all("payment lost" in row["text"].lower() and len(row["text"]) <= 400 for row in found["rows"])
+    assert found["rows"][0]["text"].startswith(line_of(5, "")[:16])
+
+
+def test_of_many_lines_the_newest_come_and_all_are_counted(device: Device) -> None:
+    device.write("b.log", "".join(line_of(60 - n % 60, f"error b{n}") for n in range(300)))
+    device.write("a.log", "".join(line_of(300 - n, f"error a{n}") for n in range(250)))
+    found = device.call("log.search", path=".", since="10h", limit=3)
+    assert (found["count"], found["window"]["left_out"], found["truncated"]) == (550, 547, True)
+    assert sorted(row["text"][-4:] for row in found["rows"]) == ["b179", "b239", "b299"]
+
+
+@pytest.mark.parametrize("word", ["", "Müll"])
+def test_the_journal_is_searched_to_its_beginning_for_a_word(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setattr(logs, "_JOURNAL_LINES", 3)
+    monkeypatch.setattr(logs, "_JOURNAL_END", "--lines=3")
+    all_lines = "".join(line_of(10 - n, f"box app[7]: {'Müll ' if not n else ''}{n}") for n in range(5))
+    (tmp_path / "all").write_text(all_lines + "    more of it\n", encoding="utf-8")
+    program = tmp_path / "journalctl"
+    script = f'case "$*" in *--lines=3*) tail -n 3 {tmp_path}/all;; *) cat {tmp_path}/all;; esac'
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "_has_journal", lambda: True)
+    found = device.call("log.search", since="2h", level="any", contains=word)
+    assert found["count"] == (1 if word else 3)
+    assert found["summary"]["unseen"] == (
+        "" if word else "only the end of the journal was read: what is asked for may begin before it"
+    )

@@ -46,6 +46,16 @@ def test_equal_contents_under_another_name_are_no_difference(device: Device) -> 
     assert (alone["equal"], alone["same"], alone["moved"]) == (True, 1, 1)
 
 
+def test_a_file_that_is_missing_is_not_found_in_another_one_that_is_there(device: Device) -> None:
+    equal = [file("F/settings.ini", "c"), *(file(f"F/p{number}/__init__.py", "e", 0) for number in range(3))]
+    first = [*equal, file("F/backup.ini", "c")]
+    found = device.call("data.compare", first=first, second=equal[:2])
+    assert [(row["path"], row["state"]) for row in found["rows"]] == [
+        (path, "only in the first") for path in ("backup.ini", "p1/__init__.py", "p2/__init__.py")
+    ]
+    assert (found["same"], found["renamed"], found["equal"]) == (2, [], False)
+
+
 def test_the_rows_are_bounded_and_the_counts_are_not(device: Device) -> None:
     first = [file(f"F/{number}", "a") for number in range(5)]
     found = device.call("data.compare", first=first, second=[], limit=2)

@@ -7,10 +7,12 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.interface import Folders, ToolFailed
+from starloom_agent.tools.tables import sqlite
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
@@ -86,6 +88,44 @@ def test_nothing_is_ever_written(device: Device, shop: Path, sql: str) -> None:
         device.call("sqlite.query", path="shop.sqlite")
     assert hashlib.sha256(shop.read_bytes()).hexdigest() == before
     assert [path.name for path in device.folder.iterdir()] == ["shop.sqlite"]
+
+
+def test_a_database_with_a_log_that_nobody_has_open_is_read_as_it_lies(device: Device, shop: Path) -> None:
+    with closing(sqlite3.connect(shop)) as made:
+        made.execute("PRAGMA journal_mode = WAL")
+    count: dict[str, Any] = {"sql": "SELECT count(*) AS n FROM orders", "path": "shop.sqlite"}
+    asked: dict[str, Any] = {"path": "shop.sqlite", "granted": Folders.of(read=[str(device.folder)])}
+    assert device.call("sqlite.query", **count)["rows"] == [{"n": 300}]
+    assert device.call("sqlite.query", **asked)["ok"] is True
+    assert device.call("sqlite.copy", **asked)["ok"] is True
+    assert [path.name for path in device.folder.iterdir()] == ["shop.sqlite"]
+    with closing(sqlite3.connect(shop)) as other:
+        with other:
+            other.execute("DELETE FROM orders WHERE id > 10")
+        assert device.call("sqlite.query", **count)["rows"] == [{"n": 10}]
+
+
+def test_a_cell_that_is_no_text_or_number_keeps_no_answer_back(device: Device, shop: Path) -> None:
+    odd = "SELECT 9e999 AS endless, CAST(x'ff41' AS TEXT) AS torn, 1.5 AS plain"
+    rows = device.call("sqlite.query", path="shop.sqlite", sql=odd)["rows"]
+    assert rows == [{"endless": None, "torn": "\ufffdA", "plain": 1.5}]
+
+
+def test_a_database_that_a_program_opens_meanwhile_is_read_again(
+    device: Device, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(shop)) as made:
+        made.execute("PRAGMA journal_mode = WAL")
+    usual = sqlite._ask
+
+    def asking(*args: Any) -> Any:
+        with closing(sqlite3.connect(shop)) as other, other:
+            other.execute("DELETE FROM orders")
+        return usual(*args)
+
+    monkeypatch.setattr(sqlite, "_ask", asking)
+    with pytest.raises(ToolFailed, match="retry"):
+        device.call("sqlite.query", path="shop.sqlite", sql="SELECT * FROM orders")
 
 
 def test_what_tells_of_the_schema_may_be_asked(device: Device, shop: Path) -> None:

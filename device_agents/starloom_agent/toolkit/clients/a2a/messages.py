@@ -41,6 +41,7 @@ class Followed:
 
     @property
     def data(self) -> list[Any]:
+        """The data of all artifacts, and of a message that ends the task or stands for it."""
         return [one for listed in self._data.values() for one in listed][:DATA_MOST]
 
     def take(self, result: Any) -> None:
@@ -52,7 +53,8 @@ class Followed:
         if not isinstance(result, dict):
             raise TaskFault("its answer has no result")
         if isinstance(result.get("message"), dict):
-            self._texts["message"] = _words(result["message"])[:TEXT_CHARS_MOST]
+            self._texts["message"] = _words(result["message"])[: TEXT_CHARS_MOST + 1]
+            self._data["message"] = _data(result["message"])
             self.state = "COMPLETED"
             return
         task = result.get("task")
@@ -89,6 +91,8 @@ class Followed:
             raise TaskFault("it went on with a task that it had ended")
         self.state = state
         self.words = _words(fields.get("message"))[:_WORDS_MOST]
+        if state in FINAL:
+            self._data["status"] = _data(fields.get("message"))
 
     def _artifact(self, artifact: Any, *, append: bool) -> None:
         fields = artifact if isinstance(artifact, dict) else {}
@@ -97,9 +101,8 @@ class Followed:
             raise TaskFault(f"it has made more than {DATA_MOST} artifacts")
         text_before = self._texts.get(identity, "") if append else ""
         self._texts[identity] = (text_before + _words(fields))[: TEXT_CHARS_MOST + 1]
-        data = [part["data"] for part in _parts(fields) if "data" in part]
         before = self._data.get(identity, []) if append else []
-        self._data[identity] = [*before, *data][:DATA_MOST]
+        self._data[identity] = [*before, *_data(fields)][:DATA_MOST]
 
 
 def message(text: str, identity: str, followed: Followed) -> dict[str, Any]:
@@ -113,6 +116,10 @@ def message(text: str, identity: str, followed: Followed) -> dict[str, Any]:
 def _parts(holder: Any) -> list[dict[str, Any]]:
     listed = holder.get("parts") if isinstance(holder, dict) else None
     return [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+
+
+def _data(holder: Any) -> list[Any]:
+    return [part["data"] for part in _parts(holder) if "data" in part][:DATA_MOST]
 
 
 def _words(holder: Any) -> str:

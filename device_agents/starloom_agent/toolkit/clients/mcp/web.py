@@ -51,7 +51,8 @@ class WebCarrier:
                 self._session = began
             if answer.status == _ACCEPTED:
                 return
-            self._route(answer, connection, deadline, number=message.get("id"))
+            # The answer to a question of the server has a number as well, and is answered by nothing.
+            self._route(answer, connection, deadline, number=message.get("id") if "method" in message else None)
         finally:
             connection.close()
 
@@ -123,6 +124,8 @@ class WebCarrier:
                         return
         except AddressFault as fault:
             raise ServerFault(str(fault)) from fault
+        if number is not None:
+            raise ServerFault("its reply ended without the answer to this call")
 
 
 def _decoded(text: bytes) -> Any:
