@@ -262,13 +262,6 @@ PEOPLE_BUGS = [
         "        if secret.recipes and not name:\n            asking",
     ),
     Bug(
-        "a hub lets in by tokens of a log that is gone",
-        f"{_EDGE}access/callers.py",
-        "        self.principals.clear()\n        self.tokens.clear()\n",
-        "        self.principals.clear()\n",
-        PEOPLE_PAIR,
-    ),
-    Bug(
         "a standby does not read again who has rights when the log went back",
         "backend/starloom/engine/following.py",
         "        await self._cut()\n        self._published.set()\n",

@@ -172,7 +172,7 @@ def _goes_on(backup: Shard, until: Shard, then: Schedule) -> bool:
 def _work(shard: Shard, schedule: Schedule) -> tuple[object, ...]:
     """Return all that tells what the firings of a schedule do, and on which devices."""
     plan = shard.fleet.scheduled_plans.get(schedule.id)
-    # Without a plan of its own each firing reads its recipe anew; words may be those of any recipe.
+    # A schedule without a plan reads its recipe at each firing; words may mean any recipe.
     read = [one for one in shard.fleet.recipes.values() if plan is None and schedule.recipe in (None, one.name)]
     texts = {(one.name, one.number): one.text for one in read}
     return schedule.request, schedule.recipe, schedule.params, schedule.devices, schedule.unseen_trash, plan, texts
