@@ -19,6 +19,11 @@ from starloom_protocol.text.file_sorts import is_sort
 from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
+_OTHER_QUOTES = re.compile(
+    r"\"[^\"]*\"|`[^`]*`"
+    r"|(?<!\w)(?:„([^„“”\"]*)[“”]|“([^“”\"]*)[“”]|«([^«»\"]*)»|»([^«»\"]*)«|‚([^‚‘’\"]*)[‘’](?!\w))"
+)
+"""Names in straight quotes, which stay as they are, or in the quotes of another keyboard."""
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
 _ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
 _ON_DEVICE = re.compile(r"\{([a-z0-9_-]+)\} (on|of|from) \{([a-z0-9_-]+)\}")
@@ -113,6 +118,11 @@ class Word:
         return self.text[:1] in ('"', "`", "“")
 
 
+def with_straight_quotes(text: str) -> str:
+    """Return a request in which a name in the quotes of another keyboard, as „a“ and «a», stands in straight ones."""
+    return _OTHER_QUOTES.sub(lambda match: f'"{match[match.lastindex]}"' if match.lastindex else match[0], text)
+
+
 def words_of(text: str) -> list[Word]:
     """Return the words of a request; commas and stops at their ends are tails. Courtesies have no forms, as articles.
 
@@ -125,6 +135,7 @@ def words_of(text: str) -> list[Word]:
         bare = token if token[0] in '"`“' or is_name else token.rstrip(_ENDINGS)
         plain = bare.casefold()
         if not bare:
+            words[-1:] = [replace(word, tail=word.tail + token) for word in words[-1:]]  # *"a.pdf", "b.pdf"*
             continue
         forms = () if plain in _ARTICLES or plain in COURTESIES else _SAME.get(plain) or (plain_letters(plain),)
         words.append(Word(bare, forms, token[len(bare) :]))

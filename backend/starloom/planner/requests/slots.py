@@ -37,7 +37,8 @@ from starloom.planner.requests.clauses import (
     stands_for_another,
     word_set,
 )
-from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
+from starloom.planner.requests.rhythm import NUMBER_WORDS, moment_in, seconds_in
+from starloom_protocol.plan import ParamDoc
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.file_sorts import DOCUMENTS, GERMAN_DOCUMENTS, is_media, is_sort, kind_of
 from starloom_protocol.text.wording import quoted
@@ -54,6 +55,7 @@ NEAREST = "; the nearest is"
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)")
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 _FOLDERS = ("folder", "directory")
 _FILES = ("file", "script", "program")
@@ -61,25 +63,14 @@ _PATH_WORDS_MOST = 5
 _FILE_WORDS_MOST = 6
 _TEXT_WORDS_MOST = 12
 _ADDRESS_WORDS_MOST = 3
-_NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
-_NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _COUNT = re.compile(r"[0-9]{1,9}")
 """ASCII digits alone, and few: `int` refuses ³, and a number of thousands of digits."""
-_DURATION = re.compile(
-    r"(?:the last |last |past )?(\d{1,9}|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
-)
-_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_UNITS = frozenset({"hour", "minute", "day", "week"})
 _PREPOSITIONS = frozenset({"of", "from", "to", "on", "in", "at", "for", "with", "over", "by"})
 _OF = frozenset({"of", "from", "for", "about"})
 _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
-_CLOCK = re.compile(r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)")
 _PATTERN = re.compile(r"\*\.\w{1,8}")
 _WRITTEN_AS_A_SORT = re.compile(r"[A-Z][A-Z0-9]{1,4}s")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
@@ -168,10 +159,11 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         # *send "notes.txt" to nas* may be about a file.
         doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
-    if bare == text and _quoted_in_part(text, param.type):
-        return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
+    of_files = _take_some_files(text, fleet) if param.type == "file" and param.many else None
+    if of_files is None and bare == text and (fault := _quoted_in_part(text, param.type)):
+        return SlotValue(reason=f"{text} {fault}")
     if param.type == "file" and param.many:
-        return _take_some_files(text, fleet)
+        return of_files or _take_file(text, fleet)
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
@@ -188,16 +180,22 @@ def _without_courtesies(text: str) -> str:
     return text
 
 
-def _quoted_in_part(text: str, kind: str) -> bool:
-    """Return whether words follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
+def _quoted_in_part(text: str, kind: str) -> str:
+    """Return the fault of words that follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
     marks = "`" if kind == "argv" else '"“`'
-    return text[0] in marks and (kind in _LOOKS or kind == "argv")
+    if text[0] not in marks or (kind not in _LOOKS and kind != "argv"):
+        return ""
+    if text[-1] in '"”`':
+        return "is more than one value in quotes; give one"
+    return "goes on behind its quotes; quote all of it, or leave the rest out"
 
 
 def _unquoted(text: str) -> str:
+    """Return text without the quotes around it; *"a" and "b"* are two values, and *'Tom's files'* is one."""
     for mark in ('"', "'", "`", "“”", "‘’"):
+        inner = text[1:-1]
         if len(text) >= 2 and text[0] == mark[0] and text[-1] == mark[-1]:
-            return text[1:-1]
+            return text if mark[-1] in _BETWEEN_LETTERS.sub("", inner) else inner
     return text
 
 
@@ -249,7 +247,7 @@ def _by_number(words: Sequence[str], kinds: Sequence[str], able: Sequence[Device
         others = " ".join(word for word in words if word not in _OTHERS | _EVERY and word != "of")
         return _all_others(others or "devices", able, one=words[0] == "other" and others == singular(others))
     first = kinds[0] if len(kinds) > 1 else ""
-    number = _NUMBER_WORDS.get(first, int(first) if _COUNT.fullmatch(first) else 0)
+    number = NUMBER_WORDS.get(first, int(first) if _COUNT.fullmatch(first) else 0)
     return _so_many(number, " ".join(kinds[1:]), able) if number > 1 else None
 
 
@@ -578,9 +576,9 @@ def _is_of_a_day(word: str) -> bool:
     return plain_word(word) in MONTHS | _DAYS or _YEAR_OR_DATE.fullmatch(word) is not None
 
 
-def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
-    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name, or
-    as *all* files of a sort.
+def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue | None:
+    """Take the names of several files, each of which is surely one, parted by commas, or *all* files of a sort; None
+    for the words of one name.
     """
     first, _, rest = text.partition(" ")
     if first.casefold() in ("all", "every") and rest:
@@ -591,10 +589,12 @@ def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
         file = singular(plain_word(rest.split()[-1])) in DOCUMENTS and _take_file(rest, fleet)
         return replace(file, trust=Trust.SURE) if file and file.filled else replace(sort, note=Note.LIKE_NONE)
     parts = [part for part in _BETWEEN.split(text) if part]
-    values = [_take_file(part, fleet) for part in parts]
-    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in values):
-        return _take_file(text, fleet)
-    return SlotValue(", ".join(parts))
+    values = [SlotValue(bare) if (bare := _unquoted(part)) != part else _take_file(part, fleet) for part in parts]
+    if len(parts) < 2 or '"' in "".join(map(_unquoted, parts)):
+        return None
+    if not all(one.filled and one.trust is Trust.SURE for one in values):
+        return None
+    return SlotValue(", ".join(str(one.value) for one in values))
 
 
 def has_ending(value: SlotValue) -> bool:
@@ -672,7 +672,7 @@ def _take_integer(text: str) -> SlotValue:
     first, _, rest = text.partition(" ")
     if first.casefold() in ("the", "me") and rest:
         return _take_integer(rest.strip())
-    number = _NUMBER_WORDS.get(text.casefold())
+    number = NUMBER_WORDS.get(text.casefold())
     return (
         SlotValue(number)
         if number is not None
@@ -700,14 +700,12 @@ def _take_boolean(text: str) -> SlotValue:
 
 
 def _take_duration(text: str) -> SlotValue:
-    match = _DURATION.fullmatch(text.casefold())
-    if match is None:
-        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    count = match[1] or "1"
-    number = int(count) if count.isdigit() else {"a": 1, "an": 1, **_NUMBER_WORDS}.get(count)
-    if number is None:
-        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    return SlotValue(number * _UNIT_S[match[2][0]])
+    seconds = seconds_in(text)
+    return (
+        SlotValue(seconds)
+        if seconds is not None
+        else SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
+    )
 
 
 def _take_date(text: str) -> SlotValue:
@@ -733,21 +731,8 @@ def _take_hosts(text: str) -> SlotValue:
 
 
 def _take_since(text: str) -> SlotValue:
-    words = text.casefold().split()
-    while len(words) > 1 and words[0] in ("the", "last", "past"):
-        words = words[1:]
-    if len(words) > 1 and words[-1] == "ago":
-        words = words[:-1]
-    if len(words) == 2 and (words[0] in _NUMBER_WORDS or words[0] in ("a", "an")):
-        words[0] = str(_NUMBER_WORDS.get(words[0], 1))
-    elif len(words) == 1 and words[0] in _UNITS:
-        words = ["1", words[0]]
-    elif (clock := _CLOCK.fullmatch(" ".join(words))) is not None:
-        words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
-    try:
-        return SlotValue(coerce("since", " ".join(words)))
-    except ParamRefused:
-        return SlotValue(reason=f"{text} is not a moment such as 22:00, yesterday, 2h or 2026-01-31")
+    moment, fault = moment_in(text)
+    return SlotValue(moment) if moment else SlotValue(reason=f"{text} {fault}")
 
 
 def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
