@@ -59,6 +59,12 @@ _VERBS: Final = word_set(
     "is are was were be been being am has have had do does did can could will would shall should must may might goes"
     " going go get gets make makes made let tell fix delete remove print mail send"
 )
+PURPOSES: Final = word_set(
+    "archive avoid back be check clean clear compare edit fix free get give have help keep let listen look make match"
+    " mirror play prevent print protect prove read recover release replace overwrite restore save secure see share show"
+    " sort store sync test tidy try update use verify view watch work"
+)
+"""Verbs behind *to* that begin what a request is for: *to save space*."""
 _RANKS: Final = word_set(
     "best worst most least biggest largest smallest newest oldest latest fastest slowest longest shortest highest"
     " lowest bigger larger smaller newer older faster slower duplicate duplicated"

@@ -31,6 +31,7 @@ from starloom.planner.requests.phrases import (
     left_over,
     phrases_of,
     readings,
+    said_before,
     said_otherwise,
     typed,
     words_of,
@@ -45,6 +46,7 @@ from starloom.planner.requests.slots import (
     is_a_device,
     is_called_a_file,
     needs_no_all,
+    no_purpose,
     no_sort,
     take,
 )
@@ -289,11 +291,9 @@ def fits_of(
             for name in slots if misspelt else ():
                 if recipe.params[name].type == "files":
                     slots[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
-            for name, item in slots.items():
-                if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
-                    # Words are found in files: *the word rent in the letters* is about no folder.
-                    of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
-                    slots[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
+            for name in slots:
+                if recipe.params[name].type == "path":
+                    slots[name] = _as_folder(recipe, phrase, name, slots[name], reading[name], request.words)
             if (phrase.sort or not phrase.tells) and any(item.note is Note.LIKE_NONE for item in slots.values()):
                 continue  # *how is the weather* is not about a device that is called so
             if phrase.ranks and not _ranks_files(recipe, phrase.ranks, slots):
@@ -316,6 +316,18 @@ def fits_of(
             if fit.sure:
                 break
     return fits
+
+
+def _as_folder(
+    recipe: Recipe, phrase: Phrase, name: str, item: SlotValue, text: str, words: Sequence[Word]
+) -> SlotValue:
+    """Return the folder of a slot, or its fault where the words are files of a sort, or what the request is for."""
+    before = phrase.before(name)
+    if item.trust is Trust.PLAIN or "*" in text:
+        # Words are found in files: *the word rent in the letters* is about no folder.
+        of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
+        item = no_sort(item, text, before, of_files=of_files)
+    return no_purpose(item, text, said_before(text, words), last=phrase.is_last(name)) if before == "to" else item
 
 
 def _open_devices(recipe: Recipe, fit: Fit, slots: Mapping[str, SlotValue]) -> list[str]:

@@ -252,6 +252,10 @@ class Phrase:
         at = self.parts.index(Part(slot, is_slot=True))
         return self.parts[at - 1].text if at and not self.parts[at - 1].is_slot else ""
 
+    def is_last(self, slot: str) -> bool:
+        """Return whether a phrase ends with a slot, or goes on with nothing but another one."""
+        return all(is_slot for _, is_slot in self.parts[self.parts.index(Part(slot, is_slot=True)) :])
+
     @cached_property
     def directions(self) -> Mapping[str, str]:
         """The word before each slot that tells the place of a device: *to* in *to each of {target}*."""
@@ -376,7 +380,10 @@ def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -
         says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
         return f"{{{path}}} of {{{device}}}" if says_so else match[0]
 
-    variants = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    # *Copy Papers to nas to replace the old ones* names a choice as a purpose.
+    endings = [text.rpartition(" ")[::2] for text in texts]
+    choices = (f"{before} to {last}" for before, last in endings if types.get(last.strip("{}")) == "choice")
+    variants = [*texts, *(_MAKE.sub("", text) for text in texts), *choices]
     return tuple(dict.fromkeys([*variants, *(_ON_DEVICE.sub(of, text) for text in variants)]))
 
 
@@ -566,6 +573,13 @@ def typed(words: Sequence[Word]) -> str:
     """Return words as they were typed, without the punctuation behind the last: `ls; rm x` is no `ls rm x`."""
     *before, last = words
     return "".join(f"{word.text}{word.tail} " for word in before) + last.text
+
+
+def said_before(text: str, words: Sequence[Word]) -> str:
+    """Return the word as typed before a piece of words; empty where it is at their beginning."""
+    length = len(words_of(text))
+    places = (at for at in range(1, len(words) - length + 1) if typed(words[at : at + length]) == text)
+    return next((words[at - 1].text for at in places), "")
 
 
 def forms_in(words: Iterable[Word]) -> frozenset[str]:

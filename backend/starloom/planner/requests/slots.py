@@ -30,6 +30,7 @@ from starloom.planner.requests.clauses import (
     COURTESIES,
     MONTHS,
     PERSONS,
+    PURPOSES,
     manner_in,
     names_nothing,
     plain_word,
@@ -501,6 +502,24 @@ def no_sort(value: SlotValue, text: str, before: str, *, of_files: bool = False)
         return value
     sort = words.removesuffix(" files").rpartition(" ")[2]
     return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
+
+
+def no_purpose(value: SlotValue, text: str, said: str, *, last: bool) -> SlotValue:
+    """Return a folder, or its fault where it may as well be what a copy is for: *copy Papers to nas to save space*.
+
+    `said` is the word as typed before it: behind *into* stands no purpose. `last`: the request ends with it; before
+    the rest of one, *to old letters on nas*, only a verb with words behind it begins a purpose.
+    """
+    first, _, rest = text.partition(" ")
+    is_act = rest != "" and first.casefold() in PURPOSES
+    if value.trust is not Trust.PLAIN or said.casefold() != "to" or not (is_act or (last and not _is_a_name(first))):
+        return value
+    return SlotValue(reason=f"{quoted(text)} may be what it is for: say *the folder {value.value}* if it is one")
+
+
+def _is_a_name(word: str) -> bool:
+    """Return whether one word is written as a name is: *Archive*, neither *archive* nor *ARCHIVE*."""
+    return not word.islower() and not word.isupper()
 
 
 def _are_german_documents(text: str) -> bool:
