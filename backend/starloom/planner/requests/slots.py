@@ -30,7 +30,8 @@ from starloom.planner.requests.clauses import (
     COURTESIES,
     MONTHS,
     PERSONS,
-    PURPOSES,
+    SELECTING,
+    counts_things,
     manner_in,
     names_nothing,
     plain_word,
@@ -55,7 +56,7 @@ NEAREST = "; the nearest is"
 """Behind the words of an unknown device as they were typed, where one is nearly called so."""
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
-_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|\+)\s+", re.IGNORECASE)
 _BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)")
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 _FOLDERS = ("folder", "directory")
@@ -81,6 +82,8 @@ _CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
 """Documents whose plural is the name of one: *where is notes*."""
 _FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
 """Words that with *file* before them are no name of one: *the file server*."""
+_OF_ANY_SORT = word_set("archive document file zip")
+"""Words for any file of a sort, which alone are no name of one: *unpack the archive*."""
 _KEPT_IN_A_FILE = word_set("list lists names lines entries rows")
 """Words for what a file holds: *the list of names in names.txt*."""
 _JOINS_SORTS = word_set("and or file files")
@@ -169,7 +172,10 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
-    return _TAKERS[param.type](bare)
+    value = _TAKERS[param.type](bare)
+    # *Is nas.local up* is about the device of that name, unless it is written as an address.
+    is_named = param.type == "url" and bare.casefold() in fleet.by_name
+    return replace(value, trust=Trust.DOUBTFUL) if is_named else value
 
 
 def _without_courtesies(text: str) -> str:
@@ -443,7 +449,7 @@ def _without_articles(text: str, *also: str) -> list[str]:
 def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
     tokens = text.split()
     reason = _refusal(tokens, fleet, "a text")
-    if not reason and len(tokens) == 1 and names_nothing(tokens):
+    if not reason and (counts_things(tokens) or (len(tokens) == 1 and names_nothing(tokens))):
         reason = f"{quoted(text)} names nothing; quote it if it does"
     if reason or len(tokens) > _TEXT_WORDS_MOST:
         return SlotValue(reason=reason or "it is too long to be meant without quotes")
@@ -498,28 +504,13 @@ def no_sort(value: SlotValue, text: str, before: str, *, of_files: bool = False)
     if of_files and before == "in" and (may_be_a_sort(text) or _are_german_documents(text)):
         reason = f"{words} may be files and no folder: say *the folder {words}*, or leave it out to look into all files"
         return SlotValue(reason=reason)
+    first, _, rest = words.partition(" ")
+    if before != "to" and first in SELECTING and rest:
+        return SlotValue(reason=f"{words} may be some of the files: say *the folder {words}*, or name all of it")
     if before == "in" or "*" in text or not may_be_a_sort(text):
         return value
     sort = words.removesuffix(" files").rpartition(" ")[2]
     return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
-
-
-def no_purpose(value: SlotValue, text: str, said: str, *, last: bool) -> SlotValue:
-    """Return a folder, or its fault where it may as well be what a copy is for: *copy Papers to nas to save space*.
-
-    `said` is the word as typed before it: behind *into* stands no purpose. `last`: the request ends with it; before
-    the rest of one, *to old letters on nas*, only a verb with words behind it begins a purpose.
-    """
-    first, _, rest = text.partition(" ")
-    is_act = rest != "" and first.casefold() in PURPOSES
-    if value.trust is not Trust.PLAIN or said.casefold() != "to" or not (is_act or (last and not _is_a_name(first))):
-        return value
-    return SlotValue(reason=f"{quoted(text)} may be what it is for: say *the folder {value.value}* if it is one")
-
-
-def _is_a_name(word: str) -> bool:
-    """Return whether one word is written as a name is: *Archive*, neither *archive* nor *ARCHIVE*."""
-    return not word.islower() and not word.isupper()
 
 
 def _are_german_documents(text: str) -> bool:
@@ -587,7 +578,12 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(words[0])  # *the archive.zip* is called *archive.zip*
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
+    sure = (
+        (last in _DOCUMENTS - (_OF_ANY_SORT if len(words) == 1 else set()) and one)
+        or (last in _CALLED_IN_PLURAL and head == 1)
+        or last in MONTHS
+        or marked
+    )
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
