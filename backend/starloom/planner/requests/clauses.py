@@ -16,6 +16,9 @@ def word_set(text: str) -> frozenset[str]:
 
 
 ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "his", "her", "their", "its", "me"})
+GERMAN_ARTICLES: Final = word_set(
+    "der die das den dem des ein eine einen einem einer mein meine meinen meinem meiner unser unsere unseren unserem"
+)
 MONTHS: Final = word_set("january february march april may june july august september october november december")
 COURTESIES: Final = word_set("please hey starloom now kindly")
 NEGATIONS: Final = word_set(
@@ -32,7 +35,7 @@ _PRONOUNS: Final = word_set(
 )
 _NO_FILES: Final = word_set("clipboard")
 """Things of a device that are no file and no folder: *copy the clipboard from laptop to phone*."""
-_STAND_INS: Final = word_set("one ones other others same latter former")
+_STAND_INS: Final = word_set("one ones other others same latter former rest remainder remaining")
 """Words that alone stand for a thing said before: *the one on nas*, *the same on nas*."""
 MANNERS: Final = word_set(
     "advance background black bulk case color colour detail details full general grayscale greyscale parallel private"

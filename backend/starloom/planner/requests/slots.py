@@ -28,6 +28,7 @@ from starloom.planner.fleet import (
 from starloom.planner.requests.clauses import (
     ARTICLES,
     COURTESIES,
+    GERMAN_ARTICLES,
     MONTHS,
     PERSONS,
     SELECTING,
@@ -166,8 +167,12 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     of_files = _take_some_files(text, fleet) if param.type == "file" and param.many else None
     if of_files is None and bare == text and (fault := _quoted_in_part(text, param.type)):
         return SlotValue(reason=f"{text} {fault}")
-    if param.type == "file" and param.many:
-        return of_files or _take_file(text, fleet)
+    if of_files is not None:
+        return of_files
+    first, _, rest = text.partition(" ")
+    if param.type in ("file", "path") and first in GERMAN_ARTICLES and rest:
+        # *Copy den Ordner Urlaub from laptop* is half German: a person looks at its name.
+        return replace(_LOOKS[param.type](rest, fleet), trust=Trust.DOUBTFUL)
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
@@ -182,7 +187,7 @@ def _without_courtesies(text: str) -> str:
     """Return words without those behind them that mean nothing: *Documents please*."""
     first, _, last = text.rpartition(" ")
     while first and (plain_word(last) in COURTESIES or last.casefold() in ARTICLES) and text[0] not in "\"'`“":
-        text = first
+        text = first.rstrip(",")  # *Photos, please, from laptop*
         first, _, last = text.rpartition(" ")
     return text
 
@@ -466,11 +471,11 @@ def describes(text: str) -> bool:
 def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
-    if stands_for_another(words):
-        reason = f"{quoted(text)} stands for something said before; name the folder or file, or quote it"
+    if stands_for_another(words) or counts_things(text.split()):
+        reason = f"{quoted(text)} stands for other things; name the folder or file, or quote it"
     if reason:
         return SlotValue(reason=reason)
-    if any(word.endswith(",") for word in words[:-1]):
+    if any(word.endswith(",") for word in words[:-1]) or (words[-1][-1] in ",:;!" and not _PATH_MARK.search(words[-1])):
         return SlotValue(reason=f"{quoted(text)} does not look like one path; quote it if it is one")
     if len(words) == 2 and words[0].casefold() in _FILES and _ENDING.search(words[1]):
         words = words[1:]  # *run the script mean.py over runs/*.csv*
@@ -757,7 +762,7 @@ def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
         return command
     words = command.value
     reason = _refusal(words, fleet, "a command")
-    sentence = ARTICLES | PERSONS | COURTESIES
+    sentence = ARTICLES | PERSONS | COURTESIES | _PREPOSITIONS  # *run git pull in Projects* is in no argument
     if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
         reason = f"{quoted(text)} does not look like a command; put it in backticks if it is one"
     return replace(command, value=None, reason=reason) if reason else replace(command, note=Note.BARE)
