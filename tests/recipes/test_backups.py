@@ -70,8 +70,19 @@ def test_a_restore_is_proven_file_by_file_and_leaves_nothing(fleet: Fleet) -> No
     ]
     (backup,) = answer.rows("Backup")
     assert (backup["files"], backup["missing"], backup["left_out"]) == (2, 0, 0)
+    assert backup["name"] in answer.sentence
     assert not [path for path in phone.files() if path.startswith("Restore drill")]
     assert "tidy" in phone.started(answer)
+
+
+def test_the_backup_that_is_named_is_proven_before_a_newer_one(fleet: Fleet) -> None:
+    laptop = fleet.device("laptop")
+    for folder in ("Work/Papers", "Zoo/Papers"):
+        laptop.write(f"{folder}/tax.txt", folder)
+        assert fleet.submit(BACKUP.replace("Papers", folder)).state == "succeeded"
+    answer = fleet.submit("prove that the backup of Work Papers on the server can be restored on the phone")
+    assert answer.state == "succeeded", answer.told()
+    assert "Work-Papers" in answer.sentence
 
 
 def test_without_a_backup_the_drill_says_so(fleet: Fleet) -> None:

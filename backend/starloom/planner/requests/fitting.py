@@ -346,11 +346,11 @@ def _as_folder(
     return _into(item, text, said_before(text, words), last=phrase.is_last(name)) if before == "to" else item
 
 
-def _into(value: SlotValue, text: str, said: str, *, last: bool) -> SlotValue:
+def _into(value: SlotValue, text: str, before: str, *, last: bool) -> SlotValue:
     """Return a folder to put things into, or its fault where it may as well be what a copy is for, as in *copy Papers
     to nas to save space*, or the name of the new file: *into Papers.zip*.
 
-    `said` is the word as typed before it: behind *into* stands no purpose. `last`: the request ends with it; before
+    `before` is the word as typed before it: behind *into* stands no purpose. `last`: the request ends with it; before
     the rest of one, *to old letters on nas*, only a verb with words behind it begins a purpose.
     """
     if kind_of(text) != "other" and not text.casefold().startswith(("the folder ", "folder ")):
@@ -359,7 +359,7 @@ def _into(value: SlotValue, text: str, said: str, *, last: bool) -> SlotValue:
         )
     first, _, rest = text.partition(" ")
     is_act = rest != "" and first.casefold() in PURPOSES
-    if value.trust is not Trust.PLAIN or said.casefold() != "to" or not (is_act or (last and not _is_a_name(first))):
+    if value.trust is not Trust.PLAIN or before.casefold() != "to" or not (is_act or (last and not _is_a_name(first))):
         return value
     return SlotValue(reason=f"{quoted(text)} may be what it is for: say *the folder {value.value}* if it is one")
 

@@ -360,14 +360,16 @@ def moment_in(text: str) -> tuple[str, str]:
         words = ["1", words[0]]
     elif (clock := _CLOCK_12.fullmatch(" ".join(words))) is not None:
         words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
-    said = " ".join(words)
-    if _YEAR.fullmatch(said):
-        said = f"{said}-01-01"
-    elif (day := _DAY_DIGITS.fullmatch(said)) is not None:
-        said = "-".join(day.groups())
-    elif said.isdigit():
-        return "", f"is a number alone: say {said}:00 or {said}h" if _HOUR.fullmatch(said) else "is a number alone"
+    moment = " ".join(words)
+    if _YEAR.fullmatch(moment):
+        moment = f"{moment}-01-01"
+    elif (day := _DAY_DIGITS.fullmatch(moment)) is not None:
+        moment = "-".join(day.groups())
+    elif moment.isdigit():
+        return "", f"is a number alone: say {moment}:00 or {moment}h" if _HOUR.fullmatch(
+            moment
+        ) else "is a number alone"
     try:
-        return coerce("since", said), ""
+        return coerce("since", moment), ""
     except ParamRefused:
         return "", "is not a moment such as 22:00, yesterday, 2h or 2026-01-31"
