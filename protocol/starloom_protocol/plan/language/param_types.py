@@ -111,7 +111,7 @@ def _number(value: Any) -> int | float:
     number = value
     if isinstance(value, str):
         try:
-            number = int(value) if _WHOLE.fullmatch(value.strip()) else float(value)
+            number = int(value) if _WHOLE.fullmatch(value.strip()) else float(value.replace("_", " "))
         except ValueError:
             number = None
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
