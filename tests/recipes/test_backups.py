@@ -24,13 +24,18 @@ def test_a_backup_lies_on_two_devices_read_back_and_rotated(fleet: Fleet) -> Non
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("Papers/tax.txt", "a letter")
     laptop.write("Papers/2026/invoice.txt", "an invoice")
-    old = [f"laptop-Papers-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
+    assert fleet.submit(BACKUP).state == "succeeded"
+    (first,) = server.files("Backups")
+    for device in (server, phone):
+        (device.folder / "Backups" / first).unlink()
+    series = first.rpartition("-")[0]
+    old = [f"{series}-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
     for name in old:
         server.write(f"Backups/{name}", _archive_of(name))
     server.write("Backups/laptop-Music-20250101T000000Z.tar.gz", "of another folder")
     answer = fleet.submit(BACKUP)
     assert answer.state == "succeeded", answer.told()
-    (new,) = {path for path in server.files("Backups") if path.startswith("laptop-Papers-2026")}
+    (new,) = {path for path in server.files("Backups") if path.startswith(f"{series}-2026")}
     assert set(phone.files("Backups")) == {new}
     assert phone.files("Backups")[new] == server.files("Backups")[new]
     copies = answer.rows("Copies, read back")
