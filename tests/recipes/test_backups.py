@@ -6,7 +6,6 @@ import gzip
 import io
 import tarfile
 
-from starloom_agent.tools.files.archives import _series_name
 from tests.recipes.fleet import Fleet
 
 BACKUP = "back up Papers of the laptop to the server and the phone, keep 2"
@@ -25,7 +24,11 @@ def test_a_backup_lies_on_two_devices_read_back_and_rotated(fleet: Fleet) -> Non
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("Papers/tax.txt", "a letter")
     laptop.write("Papers/2026/invoice.txt", "an invoice")
-    series = _series_name("laptop", (laptop.folder / "Papers").resolve())
+    assert fleet.submit(BACKUP).state == "succeeded"
+    (first,) = server.files("Backups")
+    for device in (server, phone):
+        (device.folder / "Backups" / first).unlink()
+    series = first.rpartition("-")[0]
     old = [f"{series}-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
     for name in old:
         server.write(f"Backups/{name}", _archive_of(name))
@@ -72,8 +75,19 @@ def test_a_restore_is_proven_file_by_file_and_leaves_nothing(fleet: Fleet) -> No
     ]
     (backup,) = answer.rows("Backup")
     assert (backup["files"], backup["missing"], backup["left_out"]) == (2, 0, 0)
+    assert backup["name"] in answer.sentence
     assert not [path for path in phone.files() if path.startswith("Restore drill")]
     assert "tidy" in phone.started(answer)
+
+
+def test_the_backup_that_is_named_is_proven_before_a_newer_one(fleet: Fleet) -> None:
+    laptop = fleet.device("laptop")
+    for folder in ("Work/Papers", "Zoo/Papers"):
+        laptop.write(f"{folder}/tax.txt", folder)
+        assert fleet.submit(BACKUP.replace("Papers", folder)).state == "succeeded"
+    answer = fleet.submit("prove that the backup of Work Papers on the server can be restored on the phone")
+    assert answer.state == "succeeded", answer.told()
+    assert "Work-Papers" in answer.sentence
 
 
 def test_without_a_backup_the_drill_says_so(fleet: Fleet) -> None:

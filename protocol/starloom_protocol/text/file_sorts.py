@@ -7,6 +7,8 @@ files by. Pure; it must not read a file or look at a folder.
 from __future__ import annotations
 
 import fnmatch
+import re
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Final
 
@@ -33,12 +35,17 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("video", "film", "movie", "clip"), KINDS["video"]),
     **dict.fromkeys(("audio", "song", "music", "sound", "recording"), KINDS["audio"]),
     **dict.fromkeys(("document", "doc", "paper"), KINDS["document"]),
+    "raw": _set("raw dng cr2 nef arw"),
     "spreadsheet": _set("xls xlsx ods csv"),
     **dict.fromkeys(("presentation", "slide"), _set("ppt pptx odp")),
     "ebook": _set("epub mobi azw3"),
     "archive": KINDS["archive"],
     **dict.fromkeys(("code", "source", "script"), KINDS["code"]),
 }
+_ALIKE: Final = tuple(map(_set, ("jpg jpeg", "tif tiff", "mpg mpeg", "yml yaml")))
+"""Endings of one format: *JPEGs* are `.jpg` as well."""
+_OR: Final = re.compile(r",|\b(?:and|or)\b")
+_CAMEL: Final = re.compile(r"(?<=[^\W\d_A-ZÄÖÜ])(?=[A-ZÄÖÜ])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PROGRAMMED: Final = _set("archive code source script")
 DOCUMENTS: Final = _set(
     "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
@@ -64,7 +71,7 @@ GERMAN_DOCUMENTS: Final = {
 }
 """German words for several of them, each with that for one: a file has the German word in its name."""
 _NAMES: Final = DOCUMENTS | frozenset(GERMAN_DOCUMENTS.values()) | _set("screenshot drawing backup")
-_FILLER: Final = _set("all every any my the our files file of sort everything and or")
+_FILLER: Final = _set("all every any my the our files file of sort everything")
 
 
 def extension(name: str) -> str:
@@ -92,11 +99,26 @@ def is_media(word: str) -> bool:
 def sort_fits(what: str, name: str) -> bool:
     """Return whether a file's name is of a sort as people call it: `PDFs`, `my pictures`, `*.csv`, `all files`.
 
-    Any one of several words does (`PDFs and pictures`). A word that is no known sort is an extension; one for
-    documents may be in the name, too.
+    Any one of several words does (`PDFs and pictures`), unless endings stand before a sort that has them (`raw
+    photos`). A word that is no known sort is an extension; one for documents may be a word of the name, too.
     """
-    words = [word for word in what.casefold().replace(",", " ").split() if word not in _FILLER]
-    return not words or any(_word_fits(word, name) for word in words)
+    parts = [[word for word in part.split() if word not in _FILLER] for part in _OR.split(what.casefold())]
+    return not any(parts) or any(_part_fits(words, name) for words in parts)
+
+
+def _part_fits(words: list[str], name: str) -> bool:
+    endings = [_endings_of(word) for word in words]
+    if len(words) > 1 and all(endings) and all(one < endings[-1] for one in endings[:-1]):
+        return any(extension(name) in one for one in endings[:-1])
+    return any(_word_fits(word, name) for word in words)
+
+
+def _endings_of(word: str) -> frozenset[str]:
+    """Return the endings of a sort, empty for a word that is none."""
+    bare = word.removeprefix(".")
+    single = _one(bare)
+    alike = next((same for same in _ALIKE if not same.isdisjoint({bare, single})), frozenset({bare, single}) & _ENDINGS)
+    return _WORDS.get(bare) or _WORDS.get(single) or alike
 
 
 def _word_fits(word: str, name: str) -> bool:
@@ -104,11 +126,24 @@ def _word_fits(word: str, name: str) -> bool:
         return fnmatch.fnmatch(name.casefold(), word)
     bare = word.removeprefix(".")
     single = _one(bare)
-    if endings := _WORDS.get(bare) or _WORDS.get(single):
-        return extension(name) in endings
-    is_word_of_name = single in _NAMES and single in PurePath(name).stem.casefold()
-    return is_word_of_name or extension(name) in {bare, single}
+    of_names = single in _NAMES and not _WORDS.get(bare) and not _WORDS.get(single)
+    if of_names and _as_word(single).search(_CAMEL.sub(" ", PurePath(name).stem).casefold()):
+        return True
+    return extension(name) in (_endings_of(word) or {bare, single})
+
+
+@lru_cache(maxsize=256)
+def _as_word(one: str) -> re.Pattern[str]:
+    """Return the pattern of a word for documents in a name: a whole word, one or many; a German noun ends one, as
+    *Vertrag* does *Mietvertrag*. *Release* is no lease.
+    """
+    german = "|".join(many for many, single in GERMAN_DOCUMENTS.items() if single == one)
+    return re.compile(rf"(?:{one}|{german})(?![^\W\d_])" if german else rf"(?<![^\W\d_]){one}s?(?![^\W\d_])")
 
 
 def _one(word: str) -> str:
-    return GERMAN_DOCUMENTS.get(word) or (word[:-1] if len(word) > 2 and word.endswith("s") else word)
+    if word in GERMAN_DOCUMENTS:
+        return GERMAN_DOCUMENTS[word]
+    if word.removesuffix("es") in DOCUMENTS:
+        return word.removesuffix("es")  # *taxes*
+    return word[:-1] if len(word) > 2 and word.endswith("s") else word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.clock.cron import following
-from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
+from starloom.planner.requests.rhythm import Rhythm, clock_in, moment_in, nearly_in, rhythm_in, seconds_in
 
 
 @pytest.mark.parametrize(
@@ -297,3 +297,36 @@ def test_other_german_words_have_none(words: str) -> None:
 )
 def test_a_clock_alone_may_be_said_in_german(words: str, cron: str) -> None:
     assert clock_in(words) == cron
+
+
+@pytest.mark.parametrize(
+    ("words", "moment"),
+    [
+        ("2026", "2026-01-01"),
+        ("20261101", "2026-11-01"),
+        ("2 days ago", "2 days"),
+        ("the last hour", "1 hour"),
+        ("3pm", "15:00"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_a_moment_is_kept_as_every_device_reads_it(words: str, moment: str) -> None:
+    assert moment_in(words) == (moment, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [("11", "is a number alone: say 11:00 or 11h"), ("1100", "is a number alone"), ("3600", "is a number alone")],
+)
+def test_a_number_alone_is_no_moment(words: str, fault: str) -> None:
+    assert moment_in(words) == ("", fault)
+
+
+@pytest.mark.parametrize("words", ["2026-W45", "20261301", "breakfast", "24:00"])
+def test_words_that_no_device_reads_are_no_moment(words: str) -> None:
+    assert moment_in(words)[0] == ""
+
+
+@pytest.mark.parametrize(("words", "seconds"), [("15m", 900), ("the last two hours", 7200), ("soon", None)])
+def test_a_duration_is_a_number_of_seconds(words: str, seconds: int | None) -> None:
+    assert seconds_in(words) == seconds

@@ -233,6 +233,8 @@ def test_values_by_type(kind: str, value: Any, kept: Any) -> None:
         ("since", "breakfast"),
         ("since", -1),
         ("since", "25:00"),
+        ("number", "1_0"),
+        ("since", "2026-W45"),
     ],
 )
 def test_refused_values_by_type(kind: str, value: Any) -> None:

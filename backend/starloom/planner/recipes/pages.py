@@ -72,8 +72,10 @@ plan:
 Each parameter has a use, and each argument is one that some device's version of the tool takes; else it is not kept.
 The phrases of the built-in recipes are English, and German is read as English as far as a table goes. A recipe
 of your own may have phrases in another language.
-A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Where a phrase
-begins as another one and goes on with a further slot, these words may follow every phrase that ends with the same slot.
+A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Any name may
+stand in quotes, in "those" of any keyboard, „these“ or «these». A folder that is called *to save space* or *2 folders*
+needs them; without quotes you are asked. Where a phrase begins as another one and goes on with a further slot, these
+words may follow every phrase that ends with the same slot.
 
 | field of a parameter | says |
 |---|---|

@@ -16,6 +16,9 @@ def word_set(text: str) -> frozenset[str]:
 
 
 ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "his", "her", "their", "its", "me"})
+GERMAN_ARTICLES: Final = word_set(
+    "der die das den dem des ein eine einen einem einer mein meine meinen meinem meiner unser unsere unseren unserem"
+)
 MONTHS: Final = word_set("january february march april may june july august september october november december")
 COURTESIES: Final = word_set("please hey starloom now kindly")
 NEGATIONS: Final = word_set(
@@ -23,8 +26,8 @@ NEGATIONS: Final = word_set(
     " rather only stop undo cancel"
 )
 _CLAUSES: Final = word_set(
-    "and or then afterwards afterward after before if when whenever while until till because since so that which who"
-    " whom whose why how whether where what also plus once"
+    "and & + or then afterwards afterward after before if when whenever while until till because since so that which"
+    " who whom whose why how whether where what also plus once"
 )
 _PRONOUNS: Final = word_set(
     "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
@@ -32,7 +35,7 @@ _PRONOUNS: Final = word_set(
 )
 _NO_FILES: Final = word_set("clipboard")
 """Things of a device that are no file and no folder: *copy the clipboard from laptop to phone*."""
-_STAND_INS: Final = word_set("one ones other others same latter former")
+_STAND_INS: Final = word_set("one ones other others same latter former rest remainder remaining")
 """Words that alone stand for a thing said before: *the one on nas*, *the same on nas*."""
 MANNERS: Final = word_set(
     "advance background black bulk case color colour detail details full general grayscale greyscale parallel private"
@@ -59,10 +62,21 @@ _VERBS: Final = word_set(
     "is are was were be been being am has have had do does did can could will would shall should must may might goes"
     " going go get gets make makes made let tell fix delete remove print mail send"
 )
+PURPOSES: Final = word_set(
+    "archive avoid back be check clean clear compare edit fix free get give have help keep let listen look make match"
+    " mirror play prevent print protect prove read recover release replace overwrite restore save secure see share show"
+    " sort store sync test tidy try update use verify view watch work"
+)
+"""Verbs behind *to* that begin what a request is for: *to save space*."""
 _RANKS: Final = word_set(
     "best worst most least biggest largest smallest newest oldest latest fastest slowest longest shortest highest"
-    " lowest bigger larger smaller newer older faster slower duplicate duplicated"
+    " lowest bigger larger smaller newer older faster slower duplicate duplicated duplicates"
 )
+SELECTING: Final = word_set(
+    "new old recent current changed modified missing last next previous unread big small large empty"
+)
+"""Words in lower case before a name that may choose among what is in it: *copy new Documents*."""
+_COUNTED: Final = word_set("file files folder folders directory directories document documents thing things")
 _NEGATED_WORDS: Final = word_set(
     "don't dont doesn't doesnt didn't didnt won't wont isn't isnt aren't arent can't cant couldn't shouldn't wouldn't"
     " mustn't hasn't haven't wasn't weren't"
@@ -102,12 +116,21 @@ def manner_in(tokens: list[str]) -> str:
 def names_nothing(tokens: list[str]) -> str:
     """Return the first token that no name of a file has unquoted: a pronoun, a verb, a rank; empty if none.
 
-    *First three pictures* is a choice among pictures, while *First pictures* may be a folder.
+    *First three pictures* is a choice among pictures, while *First pictures* may be a folder. *2 folders* are any two.
     """
+    if counts_things(tokens):
+        return tokens[-1]
     unfit = _PRONOUNS | _VERBS | _RANKS | _NO_FILES
     plain = ["", *map(plain_word, tokens), ""]
     choices = {at for at in choices_in(plain) if _is_count(plain[at + 1])}
     return next((token for at, token in enumerate(tokens, 1) if plain[at] in unfit or at in choices), "")
+
+
+def counts_things(tokens: list[str]) -> bool:
+    """Return whether tokens are a number or a choice of things and no name: *2 folders*, *the last file*."""
+    words = [token for token in tokens if token not in ARTICLES]
+    counts = [_is_count(word) or word in SELECTING | _RANKS for word in words[:-1]]
+    return bool(counts) and all(counts) and words[-1] in _COUNTED
 
 
 def stands_for_another(tokens: list[str]) -> bool:

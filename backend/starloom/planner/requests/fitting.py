@@ -17,7 +17,7 @@ from typing import Any
 from starloom.core.state.settings import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.recipes.catalogue import param_title
-from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.clauses import MANNERS, PURPOSES, plain_word, word_set
 from starloom.planner.requests.limits import Limit, in_slots, not_in
 from starloom.planner.requests.phrases import (
     FirstFiles,
@@ -31,6 +31,7 @@ from starloom.planner.requests.phrases import (
     left_over,
     phrases_of,
     readings,
+    said_before,
     said_otherwise,
     typed,
     words_of,
@@ -50,7 +51,8 @@ from starloom.planner.requests.slots import (
 )
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
-from starloom_protocol.text.wording import moment
+from starloom_protocol.text.file_sorts import kind_of
+from starloom_protocol.text.wording import moment, quoted
 from starloom_protocol.vocabulary import Effect
 
 WHOLE = 1000
@@ -65,6 +67,11 @@ _READINGS_MOST = 50
 """The ways to divide the words among the slots of a phrase that are tried."""
 _SPAN_MOST = 4
 """The words that the name of a device may have."""
+_SWITCHED = word_set(
+    "the them these those it other others rest remaining one ones file files copy copies duplicate duplicates double"
+    " doubles extra extras spare"
+)
+"""Words for what a recipe would do with a switch in any case: *put them into the trash*."""
 _AND = "and"
 _OF_SOURCE = frozenset({"of", "from"})
 _DIRECTIONS = _OF_SOURCE | {"to"}
@@ -289,17 +296,15 @@ def fits_of(
             for name in slots if misspelt else ():
                 if recipe.params[name].type == "files":
                     slots[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
-            for name, item in slots.items():
-                if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
-                    # Words are found in files: *the word rent in the letters* is about no folder.
-                    of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
-                    slots[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
+            for name in slots:
+                if recipe.params[name].type == "path":
+                    slots[name] = _as_folder(recipe, phrase, name, slots[name], reading[name], request.words)
             if (phrase.sort or not phrase.tells) and any(item.note is Note.LIKE_NONE for item in slots.values()):
                 continue  # *how is the weather* is not about a device that is called so
             if phrase.ranks and not _ranks_files(recipe, phrase.ranks, slots):
                 continue  # *of last week* is a time
             choices = {name for name in slots if recipe.params[name].type == "choice"}  # all their words are heeded
-            if not all(slots[name].filled for name in choices):
+            if not all(_is_heeded(recipe, name, slots[name], words) for name, words in reading.items()):
                 continue
             if phrase.parts[0].is_slot and slots[phrase.parts[0].text].note is Note.LIKE_NONE:
                 continue  # *delete the largest files* is not about *delete* largest files
@@ -316,6 +321,52 @@ def fits_of(
             if fit.sure:
                 break
     return fits
+
+
+def _is_heeded(recipe: Recipe, name: str, item: SlotValue, text: str) -> bool:
+    """Return whether a recipe does what the words of a slot say, where it has no value for others: those of a choice,
+    and those that only switch it, as *the extra ones* do. *The oldest* are no extra ones.
+    """
+    param = recipe.params[name]
+    if param.type == "text" and name in _optional_in(recipe):
+        title = {plain_word(word) for word in (param.title or name).split()}
+        return all(plain_word(word) in title | _SWITCHED for word in text.split())
+    return param.type != "choice" or item.filled
+
+
+def _as_folder(
+    recipe: Recipe, phrase: Phrase, name: str, item: SlotValue, text: str, words: Sequence[Word]
+) -> SlotValue:
+    """Return the folder of a slot, or its fault where the words are files of a sort, or what the request is for."""
+    before = phrase.before(name)
+    if item.trust is Trust.PLAIN or "*" in text:
+        # Words are found in files: *the word rent in the letters* is about no folder.
+        of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
+        item = no_sort(item, text, before, of_files=of_files)
+    return _into(item, text, said_before(text, words), last=phrase.is_last(name)) if before == "to" else item
+
+
+def _into(value: SlotValue, text: str, before: str, *, last: bool) -> SlotValue:
+    """Return a folder to put things into, or its fault where it may as well be what a copy is for, as in *copy Papers
+    to nas to save space*, or the name of the new file: *into Papers.zip*.
+
+    `before` is the word as typed before it: behind *into* stands no purpose. `last`: the request ends with it; before
+    the rest of one, *to old letters on nas*, only a verb with words behind it begins a purpose.
+    """
+    if kind_of(text) != "other" and not text.casefold().startswith(("the folder ", "folder ")):
+        return SlotValue(
+            reason=f"{quoted(text)} is written as a file, and a folder is meant here: say *the folder {text}*"
+        )
+    first, _, rest = text.partition(" ")
+    is_act = rest != "" and first.casefold() in PURPOSES
+    if value.trust is not Trust.PLAIN or before.casefold() != "to" or not (is_act or (last and not _is_a_name(first))):
+        return value
+    return SlotValue(reason=f"{quoted(text)} may be what it is for: say *the folder {value.value}* if it is one")
+
+
+def _is_a_name(word: str) -> bool:
+    """Return whether one word is written as a name is: *Archive*, neither *archive* nor *ARCHIVE*."""
+    return not word.islower() and not word.isupper()
 
 
 def _open_devices(recipe: Recipe, fit: Fit, slots: Mapping[str, SlotValue]) -> list[str]:

@@ -54,6 +54,7 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     telling_words,
+    with_straight_quotes,
     without_device,
     without_how,
     without_umlauts,
@@ -169,16 +170,25 @@ def match_all(
             _of_german([(match_around_exclusion(one.english), one) for one in readings], request, catalogue) or result
         )
 
-    result = match_in_english(words)
+    straight = _with_straight_quotes(words)
+    result = match_in_english(straight)
     if result.outcome is not Match.EXACT and not result.on_trial:
         two = next(
-            (one for one in _parted(words) if all(match_in_english(part).outcome is Match.EXACT for part in one)), None
+            (one for one in _parted(straight) if all(match_in_english(part).outcome is Match.EXACT for part in one)),
+            None,
         )
         sentence = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
         result = replace(result, gap=sentence.format(*two)) if two is not None else result
     return replace(
         result, words=words, params={name: value for name, value in (params or {}).items() if value is not None}
     )
+
+
+def _with_straight_quotes(words: str) -> str:
+    """Return words with straight quotes; quotes within a question behind a colon stay as they were typed."""
+    colon, straight = _COLON.fullmatch(words), with_straight_quotes(words)
+    within = colon is not None and not _IN_QUOTES.fullmatch(with_straight_quotes(colon[2]))
+    return words if within else straight
 
 
 def _before_condition(words: str, result: Matched, match_request: Callable[[str], Matched]) -> Matched:

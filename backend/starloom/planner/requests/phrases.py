@@ -19,6 +19,11 @@ from starloom_protocol.text.file_sorts import is_sort
 from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
+_OTHER_QUOTES = re.compile(
+    r"\"[^\"]*\"|`[^`]*`"
+    r"|(?<!\w)(?:„([^„“”\"]*)[“”]|“([^“”\"]*)[“”]|«([^«»\"]*)»|»([^«»\"]*)«|‚([^‚‘’\"]*)[‘’](?!\w))"
+)
+"""Names in straight quotes, which stay as they are, or in the quotes of another keyboard."""
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
 _ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
 _ON_DEVICE = re.compile(r"\{([a-z0-9_-]+)\} (on|of|from) \{([a-z0-9_-]+)\}")
@@ -113,6 +118,11 @@ class Word:
         return self.text[:1] in ('"', "`", "“")
 
 
+def with_straight_quotes(text: str) -> str:
+    """Return a request in which a name in the quotes of another keyboard, as „a“ and «a», stands in straight ones."""
+    return _OTHER_QUOTES.sub(lambda match: f'"{match[match.lastindex]}"' if match.lastindex else match[0], text)
+
+
 def words_of(text: str) -> list[Word]:
     """Return the words of a request; commas and stops at their ends are tails. Courtesies have no forms, as articles.
 
@@ -125,6 +135,7 @@ def words_of(text: str) -> list[Word]:
         bare = token if token[0] in '"`“' or is_name else token.rstrip(_ENDINGS)
         plain = bare.casefold()
         if not bare:
+            words[-1:] = [replace(word, tail=word.tail + token) for word in words[-1:]]  # *"a.pdf", "b.pdf"*
             continue
         forms = () if plain in _ARTICLES or plain in COURTESIES else _SAME.get(plain) or (plain_letters(plain),)
         words.append(Word(bare, forms, token[len(bare) :]))
@@ -240,6 +251,10 @@ class Phrase:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
         at = self.parts.index(Part(slot, is_slot=True))
         return self.parts[at - 1].text if at and not self.parts[at - 1].is_slot else ""
+
+    def is_last(self, slot: str) -> bool:
+        """Return whether a phrase ends with a slot, or goes on with nothing but another one."""
+        return all(is_slot for _, is_slot in self.parts[self.parts.index(Part(slot, is_slot=True)) :])
 
     @cached_property
     def directions(self) -> Mapping[str, str]:
@@ -365,7 +380,10 @@ def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -
         says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
         return f"{{{path}}} of {{{device}}}" if says_so else match[0]
 
-    variants = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    # *Copy Papers to nas to replace the old ones* names a choice as a purpose.
+    endings = [text.rpartition(" ")[::2] for text in texts]
+    choices = (f"{before} to {last}" for before, last in endings if types.get(last.strip("{}")) == "choice")
+    variants = [*texts, *(_MAKE.sub("", text) for text in texts), *choices]
     return tuple(dict.fromkeys([*variants, *(_ON_DEVICE.sub(of, text) for text in variants)]))
 
 
@@ -555,6 +573,13 @@ def typed(words: Sequence[Word]) -> str:
     """Return words as they were typed, without the punctuation behind the last: `ls; rm x` is no `ls rm x`."""
     *before, last = words
     return "".join(f"{word.text}{word.tail} " for word in before) + last.text
+
+
+def said_before(text: str, words: Sequence[Word]) -> str:
+    """Return the word as typed before a piece of words; empty where it is at their beginning."""
+    length = len(words_of(text))
+    places = (at for at in range(1, len(words) - length + 1) if typed(words[at : at + length]) == text)
+    return next((words[at - 1].text for at in places), "")
 
 
 def forms_in(words: Iterable[Word]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The rhythm in words: *every evening*, *each Monday at 7:30*, *on the first of the month*, as the clock of a schedule.
+"""Times in words: a rhythm as the clock of a schedule (*each Monday at 7:30*), a duration, and a moment (*2 days ago*).
 
 A request runs once, so words with a rhythm start nothing: they are offered as a schedule. A clock alone may be said in
 words too. Pure.
@@ -12,6 +12,7 @@ from typing import Final
 
 from starloom.core.clock.days_off import split_exception_at_end, split_exception_at_start
 from starloom.planner.requests.german import clock_in_english
+from starloom_protocol.plan import ParamRefused, coerce
 from starloom_protocol.text.wording import quoted
 
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
@@ -317,3 +318,58 @@ def _at(cron: str, parts: dict[str, str], at: int) -> str:
     elif part in _HOURS:
         hours = _HOURS[part].get(hour)
     return "" if hours is None else f"{int(parts.get(f'minute{at}', 0))} {hours} {days}"
+
+
+_NUMBERS: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+NUMBER_WORDS: Final = {word: number for number, word in enumerate(_NUMBERS)}
+_DURATION: Final = re.compile(
+    r"(?:the last |last |past )?([0-9]{1,9}|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
+)
+_UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_UNITS: Final = frozenset({"hour", "minute", "day", "week"})
+_CLOCK_12: Final = re.compile(r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5][0-9]))? ?(?P<half>am|pm)")
+_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
+_DAY_DIGITS: Final = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})")
+_HOUR: Final = re.compile(r"[01]?[0-9]|2[0-3]")
+
+
+def seconds_in(text: str) -> int | None:
+    """Return the seconds of a duration in words: *15m*, *the last two hours*; None for anything else."""
+    match = _DURATION.fullmatch(text.casefold())
+    count = (match[1] or "1") if match else ""
+    number = int(count) if count.isdigit() else {"a": 1, "an": 1, **NUMBER_WORDS}.get(count)
+    return None if match is None or number is None else number * _UNIT_S[match[2][0]]
+
+
+def moment_in(text: str) -> tuple[str, str]:
+    """Return a moment in words as the parameter of a recipe keeps it, and the fault of words that are none.
+
+    A number alone is no moment, but for a year and a day written as eight digits: a device would take it as seconds.
+    """
+    words = text.casefold().split()
+    while len(words) > 1 and words[0] in ("the", "last", "past"):
+        words = words[1:]
+    if len(words) > 1 and words[-1] == "ago":
+        words = words[:-1]
+    if len(words) == 2 and (words[0] in NUMBER_WORDS or words[0] in ("a", "an")):
+        words[0] = str(NUMBER_WORDS.get(words[0], 1))
+    elif len(words) == 1 and words[0] in _UNITS:
+        words = ["1", words[0]]
+    elif (clock := _CLOCK_12.fullmatch(" ".join(words))) is not None:
+        words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
+    moment = " ".join(words)
+    if _YEAR.fullmatch(moment):
+        moment = f"{moment}-01-01"
+    elif (day := _DAY_DIGITS.fullmatch(moment)) is not None:
+        moment = "-".join(day.groups())
+    elif moment.isdigit():
+        return "", f"is a number alone: say {moment}:00 or {moment}h" if _HOUR.fullmatch(
+            moment
+        ) else "is a number alone"
+    try:
+        return coerce("since", moment), ""
+    except ParamRefused:
+        return "", "is not a moment such as 22:00, yesterday, 2h or 2026-01-31"

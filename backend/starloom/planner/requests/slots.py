@@ -28,8 +28,11 @@ from starloom.planner.fleet import (
 from starloom.planner.requests.clauses import (
     ARTICLES,
     COURTESIES,
+    GERMAN_ARTICLES,
     MONTHS,
     PERSONS,
+    SELECTING,
+    counts_things,
     manner_in,
     names_nothing,
     plain_word,
@@ -37,7 +40,8 @@ from starloom.planner.requests.clauses import (
     stands_for_another,
     word_set,
 )
-from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
+from starloom.planner.requests.rhythm import NUMBER_WORDS, moment_in, seconds_in
+from starloom_protocol.plan import ParamDoc
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.file_sorts import DOCUMENTS, GERMAN_DOCUMENTS, is_media, is_sort, kind_of
 from starloom_protocol.text.wording import quoted
@@ -53,7 +57,8 @@ NEAREST = "; the nearest is"
 """Behind the words of an unknown device as they were typed, where one is nearly called so."""
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
-_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|\+)\s+", re.IGNORECASE)
+_BETWEEN_LETTERS = re.compile(r"(?<=\w)['’](?=\w)")
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 _FOLDERS = ("folder", "directory")
 _FILES = ("file", "script", "program")
@@ -61,25 +66,14 @@ _PATH_WORDS_MOST = 5
 _FILE_WORDS_MOST = 6
 _TEXT_WORDS_MOST = 12
 _ADDRESS_WORDS_MOST = 3
-_NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
-_NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _COUNT = re.compile(r"[0-9]{1,9}")
 """ASCII digits alone, and few: `int` refuses ³, and a number of thousands of digits."""
-_DURATION = re.compile(
-    r"(?:the last |last |past )?(\d{1,9}|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
-)
-_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_UNITS = frozenset({"hour", "minute", "day", "week"})
 _PREPOSITIONS = frozenset({"of", "from", "to", "on", "in", "at", "for", "with", "over", "by"})
 _OF = frozenset({"of", "from", "for", "about"})
 _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
-_CLOCK = re.compile(r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)")
 _PATTERN = re.compile(r"\*\.\w{1,8}")
 _WRITTEN_AS_A_SORT = re.compile(r"[A-Z][A-Z0-9]{1,4}s")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
@@ -89,6 +83,8 @@ _CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
 """Documents whose plural is the name of one: *where is notes*."""
 _FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
 """Words that with *file* before them are no name of one: *the file server*."""
+_OF_ANY_SORT = word_set("archive document file zip")
+"""Words for any file of a sort, which alone are no name of one: *unpack the archive*."""
 _KEPT_IN_A_FILE = word_set("list lists names lines entries rows")
 """Words for what a file holds: *the list of names in names.txt*."""
 _JOINS_SORTS = word_set("and or file files")
@@ -168,36 +164,50 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         # *send "notes.txt" to nas* may be about a file.
         doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
-    if bare == text and _quoted_in_part(text, param.type):
-        return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
-    if param.type == "file" and param.many:
-        return _take_some_files(text, fleet)
+    of_files = _take_some_files(text, fleet) if param.type == "file" and param.many else None
+    if of_files is None and bare == text and (fault := _quoted_in_part(text, param.type)):
+        return SlotValue(reason=f"{text} {fault}")
+    if of_files is not None:
+        return of_files
+    first, _, rest = text.partition(" ")
+    if param.type in ("file", "path") and first in GERMAN_ARTICLES and rest:
+        # *Copy den Ordner Urlaub from laptop* is half German: a person looks at its name.
+        return replace(_LOOKS[param.type](rest, fleet), trust=Trust.DOUBTFUL)
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
-    return _TAKERS[param.type](bare)
+    value = _TAKERS[param.type](bare)
+    # *Is nas.local up* is about the device of that name, unless it is written as an address.
+    is_named = param.type == "url" and bare.casefold() in fleet.by_name
+    return replace(value, trust=Trust.DOUBTFUL) if is_named else value
 
 
 def _without_courtesies(text: str) -> str:
     """Return words without those behind them that mean nothing: *Documents please*."""
     first, _, last = text.rpartition(" ")
     while first and (plain_word(last) in COURTESIES or last.casefold() in ARTICLES) and text[0] not in "\"'`“":
-        text = first
+        text = first.rstrip(",")  # *Photos, please, from laptop*
         first, _, last = text.rpartition(" ")
     return text
 
 
-def _quoted_in_part(text: str, kind: str) -> bool:
-    """Return whether words follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
+def _quoted_in_part(text: str, kind: str) -> str:
+    """Return the fault of words that follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
     marks = "`" if kind == "argv" else '"“`'
-    return text[0] in marks and (kind in _LOOKS or kind == "argv")
+    if text[0] not in marks or (kind not in _LOOKS and kind != "argv"):
+        return ""
+    if text[-1] in '"”`':
+        return "is more than one value in quotes; give one"
+    return "goes on behind its quotes; quote all of it, or leave the rest out"
 
 
 def _unquoted(text: str) -> str:
+    """Return text without the quotes around it; *"a" and "b"* are two values, and *'Tom's files'* is one."""
     for mark in ('"', "'", "`", "“”", "‘’"):
+        inner = text[1:-1]
         if len(text) >= 2 and text[0] == mark[0] and text[-1] == mark[-1]:
-            return text[1:-1]
+            return text if mark[-1] in _BETWEEN_LETTERS.sub("", inner) else inner
     return text
 
 
@@ -249,7 +259,7 @@ def _by_number(words: Sequence[str], kinds: Sequence[str], able: Sequence[Device
         others = " ".join(word for word in words if word not in _OTHERS | _EVERY and word != "of")
         return _all_others(others or "devices", able, one=words[0] == "other" and others == singular(others))
     first = kinds[0] if len(kinds) > 1 else ""
-    number = _NUMBER_WORDS.get(first, int(first) if _COUNT.fullmatch(first) else 0)
+    number = NUMBER_WORDS.get(first, int(first) if _COUNT.fullmatch(first) else 0)
     return _so_many(number, " ".join(kinds[1:]), able) if number > 1 else None
 
 
@@ -444,7 +454,7 @@ def _without_articles(text: str, *also: str) -> list[str]:
 def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
     tokens = text.split()
     reason = _refusal(tokens, fleet, "a text")
-    if not reason and len(tokens) == 1 and names_nothing(tokens):
+    if not reason and (counts_things(tokens) or (len(tokens) == 1 and names_nothing(tokens))):
         reason = f"{quoted(text)} names nothing; quote it if it does"
     if reason or len(tokens) > _TEXT_WORDS_MOST:
         return SlotValue(reason=reason or "it is too long to be meant without quotes")
@@ -461,11 +471,11 @@ def describes(text: str) -> bool:
 def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
-    if stands_for_another(words):
-        reason = f"{quoted(text)} stands for something said before; name the folder or file, or quote it"
+    if stands_for_another(words) or counts_things(text.split()):
+        reason = f"{quoted(text)} stands for other things; name the folder or file, or quote it"
     if reason:
         return SlotValue(reason=reason)
-    if any(word.endswith(",") for word in words[:-1]):
+    if any(word.endswith(",") for word in words[:-1]) or (words[-1][-1] in ",:;!" and not _PATH_MARK.search(words[-1])):
         return SlotValue(reason=f"{quoted(text)} does not look like one path; quote it if it is one")
     if len(words) == 2 and words[0].casefold() in _FILES and _ENDING.search(words[1]):
         words = words[1:]  # *run the script mean.py over runs/*.csv*
@@ -499,6 +509,9 @@ def no_sort(value: SlotValue, text: str, before: str, *, of_files: bool = False)
     if of_files and before == "in" and (may_be_a_sort(text) or _are_german_documents(text)):
         reason = f"{words} may be files and no folder: say *the folder {words}*, or leave it out to look into all files"
         return SlotValue(reason=reason)
+    first, _, rest = words.partition(" ")
+    if before != "to" and first in SELECTING and rest:
+        return SlotValue(reason=f"{words} may be some of the files: say *the folder {words}*, or name all of it")
     if before == "in" or "*" in text or not may_be_a_sort(text):
         return value
     sort = words.removesuffix(" files").rpartition(" ")[2]
@@ -570,7 +583,12 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(words[0])  # *the archive.zip* is called *archive.zip*
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
+    sure = (
+        (last in _DOCUMENTS - (_OF_ANY_SORT if len(words) == 1 else set()) and one)
+        or (last in _CALLED_IN_PLURAL and head == 1)
+        or last in MONTHS
+        or marked
+    )
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
@@ -578,9 +596,9 @@ def _is_of_a_day(word: str) -> bool:
     return plain_word(word) in MONTHS | _DAYS or _YEAR_OR_DATE.fullmatch(word) is not None
 
 
-def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
-    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name, or
-    as *all* files of a sort.
+def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue | None:
+    """Take the names of several files, each of which is surely one, parted by commas, or *all* files of a sort; None
+    for the words of one name.
     """
     first, _, rest = text.partition(" ")
     if first.casefold() in ("all", "every") and rest:
@@ -591,10 +609,12 @@ def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
         file = singular(plain_word(rest.split()[-1])) in DOCUMENTS and _take_file(rest, fleet)
         return replace(file, trust=Trust.SURE) if file and file.filled else replace(sort, note=Note.LIKE_NONE)
     parts = [part for part in _BETWEEN.split(text) if part]
-    values = [_take_file(part, fleet) for part in parts]
-    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in values):
-        return _take_file(text, fleet)
-    return SlotValue(", ".join(parts))
+    values = [SlotValue(bare) if (bare := _unquoted(part)) != part else _take_file(part, fleet) for part in parts]
+    if len(parts) < 2 or '"' in "".join(map(_unquoted, parts)):
+        return None
+    if not all(one.filled and one.trust is Trust.SURE for one in values):
+        return None
+    return SlotValue(", ".join(str(one.value) for one in values))
 
 
 def has_ending(value: SlotValue) -> bool:
@@ -672,7 +692,7 @@ def _take_integer(text: str) -> SlotValue:
     first, _, rest = text.partition(" ")
     if first.casefold() in ("the", "me") and rest:
         return _take_integer(rest.strip())
-    number = _NUMBER_WORDS.get(text.casefold())
+    number = NUMBER_WORDS.get(text.casefold())
     return (
         SlotValue(number)
         if number is not None
@@ -700,14 +720,12 @@ def _take_boolean(text: str) -> SlotValue:
 
 
 def _take_duration(text: str) -> SlotValue:
-    match = _DURATION.fullmatch(text.casefold())
-    if match is None:
-        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    count = match[1] or "1"
-    number = int(count) if count.isdigit() else {"a": 1, "an": 1, **_NUMBER_WORDS}.get(count)
-    if number is None:
-        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    return SlotValue(number * _UNIT_S[match[2][0]])
+    seconds = seconds_in(text)
+    return (
+        SlotValue(seconds)
+        if seconds is not None
+        else SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
+    )
 
 
 def _take_date(text: str) -> SlotValue:
@@ -733,21 +751,8 @@ def _take_hosts(text: str) -> SlotValue:
 
 
 def _take_since(text: str) -> SlotValue:
-    words = text.casefold().split()
-    while len(words) > 1 and words[0] in ("the", "last", "past"):
-        words = words[1:]
-    if len(words) > 1 and words[-1] == "ago":
-        words = words[:-1]
-    if len(words) == 2 and (words[0] in _NUMBER_WORDS or words[0] in ("a", "an")):
-        words[0] = str(_NUMBER_WORDS.get(words[0], 1))
-    elif len(words) == 1 and words[0] in _UNITS:
-        words = ["1", words[0]]
-    elif (clock := _CLOCK.fullmatch(" ".join(words))) is not None:
-        words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
-    try:
-        return SlotValue(coerce("since", " ".join(words)))
-    except ParamRefused:
-        return SlotValue(reason=f"{text} is not a moment such as 22:00, yesterday, 2h or 2026-01-31")
+    moment, fault = moment_in(text)
+    return SlotValue(moment) if moment else SlotValue(reason=f"{text} {fault}")
 
 
 def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
@@ -757,7 +762,7 @@ def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
         return command
     words = command.value
     reason = _refusal(words, fleet, "a command")
-    sentence = ARTICLES | PERSONS | COURTESIES
+    sentence = ARTICLES | PERSONS | COURTESIES | _PREPOSITIONS  # *run git pull in Projects* is in no argument
     if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
         reason = f"{quoted(text)} does not look like a command; put it in backticks if it is one"
     return replace(command, value=None, reason=reason) if reason else replace(command, note=Note.BARE)

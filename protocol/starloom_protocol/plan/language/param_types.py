@@ -5,7 +5,6 @@ Owns one function a type; a text is taken for every type but `argv`, which is ne
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import math
@@ -18,15 +17,11 @@ from pydantic import ValidationError
 
 from starloom_protocol.plan.language.fault_list import kind_word, shown
 from starloom_protocol.plan.language.models import SelectorDoc
+from starloom_protocol.tools.ages import AGE, is_written
 from starloom_protocol.values import name_fault
 
 _WHOLE: Final = re.compile(r"[-+]?[0-9]{1,15}")
 _DURATION: Final = re.compile(r"([0-9]{1,9})(s|m|min|h|d)?")
-_SINCE: Final = re.compile(
-    r"([01]?\d|2[0-3]):[0-5]\d|today|yesterday|midnight"
-    r"|\d{1,9}\s*(?:s|m|h|d|w|seconds?|sec|minutes?|min|hours?|days?|weeks?|)",
-    re.ASCII | re.IGNORECASE,
-)
 _UNIT_S: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, None: 1}
 _HOST: Final = re.compile(
     r"(?=.{1,253}(?::|$))[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?::[0-9]{1,5})?|\[?[0-9A-Fa-f:]{2,45}\]?"
@@ -116,7 +111,7 @@ def _number(value: Any) -> int | float:
     number = value
     if isinstance(value, str):
         try:
-            number = int(value) if _WHOLE.fullmatch(value.strip()) else float(value)
+            number = int(value) if _WHOLE.fullmatch(value.strip()) else float(value.replace("_", " "))
         except ValueError:
             number = None
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
@@ -166,13 +161,8 @@ def _date(value: Any) -> str:
 
 def _since(value: Any) -> str:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else value
-    if isinstance(text, str):
-        text = text.strip()
-        if _SINCE.fullmatch(text):
-            return text
-        with contextlib.suppress(ValueError):
-            datetime.datetime.fromisoformat(text.upper())
-            return text
+    if isinstance(text, str) and is_written(text.strip(), AGE):
+        return text.strip()
     raise ParamRefused(f"must be a moment, not {shown(value)}", "Write 22:00, yesterday, 2026-01-31, or 90s, 2h, 3d.")
 
 

@@ -212,12 +212,13 @@ async def test_a_repair_tells_the_hint_beside_the_fault() -> None:
     assert "Hint: Did you mean `disk.usage`?" in str(fake.asked[1]["messages"][-1])
 
 
-async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled() -> None:
+@pytest.mark.parametrize("addresses", [("127.0.0.1",), ("127.0.0.2", "127.0.0.1")])
+async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled(addresses: tuple[str, ...]) -> None:
     asked: list[tuple[str, int]] = []
 
-    async def resolve(host: str, port: int) -> str:
+    async def resolve(host: str, port: int) -> tuple[str, ...]:
         asked.append((host, port))
-        return "127.0.0.1"
+        return addresses  # where nothing listens at the first one, the next one of the same answer is dialled
 
     async with fake_model(GOOD) as fake:
         endpoint = Endpoint(f"http://models.test:{fake.port}/v1", "fake-1", Wire.OPENAI, KEY)

@@ -1,4 +1,4 @@
-"""Dials the one address of an endpoint: no redirect, no other host, no other type, and no answer without an end.
+"""Dials the addresses that a name has at a call: no redirect, no other host or type, and no answer without an end.
 
 Owns the transport that every call of a model goes through. Must not read what an answer says.
 """
@@ -6,9 +6,10 @@ Owns the transport that every call of a model goes through. Must not read what a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cache
 from typing import Final
 
@@ -16,7 +17,7 @@ import httpx2
 
 from starloom.planner.model.endpoints.endpoint import Endpoint
 
-Resolve = Callable[[str, int], Awaitable[str]]
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 EVENTS: Final = "text/event-stream"
 STREAM_TIMES: Final = 16
 """How much longer than its text a streamed answer may be: a token of 4 bytes comes in an event of 200 to 300, and an
@@ -34,7 +35,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 class Guarded(httpx2.AsyncBaseTransport):
-    """Sends to one address that is resolved here; refuses redirects, other hosts, other types and long bodies."""
+    """Sends to an address that is resolved here, once a call; refuses redirects, other hosts and types, long bodies."""
 
     def __init__(self, endpoint: Endpoint, resolve: Resolve) -> None:
         self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), retries=0)
@@ -48,12 +49,11 @@ class Guarded(httpx2.AsyncBaseTransport):
             raise TooMuch("the call was for another address than the one that is set")
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            address = await self._resolve(url.host, port)
+            addresses = await self._resolve(url.host, port)
         except OSError as error:
             raise httpx2.ConnectError(f"{url.host} cannot be resolved") from error
         request.extensions = {**request.extensions, "sni_hostname": url.host}
-        request.url = url.copy_with(host=address)
-        response = await self._inner.handle_async_request(request)
+        response = await self._first_that_answers(request, addresses)
         if response.is_redirect or 300 <= response.status_code < 400:
             await response.aclose()
             raise TooMuch("the endpoint redirects elsewhere; set the address that it really has")
@@ -72,6 +72,17 @@ class Guarded(httpx2.AsyncBaseTransport):
             stream=_Capped(stream, self._bytes_most * (STREAM_TIMES if kind == EVENTS else 1)),
             extensions=response.extensions,
         )
+
+    async def _first_that_answers(self, request: httpx2.Request, addresses: Sequence[str]) -> httpx2.Response:
+        """Send to the next address only where nothing was sent to the one before: no connection came about."""
+        url = request.url
+        *others, last = addresses
+        for address in others:
+            request.url = url.copy_with(host=address)
+            with contextlib.suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
+                return await self._inner.handle_async_request(request)
+        request.url = url.copy_with(host=last)
+        return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -99,11 +110,15 @@ class _Capped(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-async def resolve_once(host: str, port: int) -> str:
-    """Return one address of a host.
+async def resolve_once(host: str, port: int) -> Sequence[str]:
+    """Return the first address of each family of a host: `localhost` may be `::1` and `127.0.0.1`, and a server of a
+    model listens on one of them.
 
     Raises:
         OSError: it has none.
     """
-    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return str(addresses[0][4][0])
+    lines = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    firsts: dict[int, str] = {}
+    for family, _, _, _, address in lines:
+        firsts.setdefault(family, str(address[0]))
+    return tuple(firsts.values())
