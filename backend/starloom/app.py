@@ -215,7 +215,9 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     redis_url = settings.redis_url or await _embedded(home, stack)
     database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
-    store = await open_store(redis_url, database_url, owner_ttl_ms=round(settings.owner_ttl_s * 1000), home=home)
+    restored = max((mark.incarnation for mark in first_run.marks_of_a_restore(_data_folders(settings))), default=0)
+    ttl_ms = round(settings.owner_ttl_s * 1000)
+    store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home, restored=restored)
     stack.push_async_callback(store.close)
     clock = HubClock()
     sealer = load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")

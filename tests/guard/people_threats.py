@@ -262,4 +262,12 @@ PEOPLE_THREATS = (
         part="an agent of before that notes none: its kept result counts for a task, and waits for a person for a step"
         " of a goal",
     ),
+    Threat(
+        "T380",
+        "a backup is restored into a folder of its own, to try it, and its hub runs on the database and Redis of the"
+        " living hub: it takes the shard, cuts the devices, and judges by rights of before",
+        "a restored settings file names no other places than the restore had; a hub starts on no other history than the"
+        " restored one, and takes no Redis with a log of before",
+        ("tests/host/test_backup.py::test_t380_", "tests/store/redis/test_store.py::test_a_log_of_before_a_restore_"),
+    ),
 )
