@@ -270,4 +270,12 @@ PEOPLE_THREATS = (
         " restored one, and takes no Redis with a log of before",
         ("tests/host/test_backup.py::test_t380_", "tests/store/redis/test_store.py::test_a_log_of_before_a_restore_"),
     ),
+    Threat(
+        "T381",
+        "somebody who tidies up revokes one token, and with it, unasked, the tokens, invitations and schedules of"
+        " everybody that were made with it; or removes the only owner",
+        "`starloom token revoke` names and counts what rests on the token and asks first, `token ls` says with which"
+        " each was made, and the only owner is not removed",
+        ("tests/cli/owner/test_tokens.py::test_t381_", "tests/cli/owner/test_people.py::test_the_only_owner_"),
+    ),
 )
