@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import stat
 import subprocess
@@ -424,6 +425,19 @@ async def test_a_redis_that_does_not_answer_is_refused(home: Path, tmp_path: Pat
     with pytest.raises(Problem, match="cannot be used"):
         await asyncio.to_thread(restore, place, archive)
     assert not other.exists()
+
+
+def test_a_full_disk_of_the_archive_is_named(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database takes errors of the system for its own, and its disk would be named."""
+
+    def no_room(_connection: object, _folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(backup, "write_dump", no_room)
+    (tmp_path / "nas").mkdir()
+    with pytest.raises(Problem, match=r"the disk of .*/nas is full"):
+        back_up(settings_of(home), tmp_path / "nas/a.starloom")
+    assert list((tmp_path / "nas").iterdir()) == []
 
 
 async def test_t380_a_hub_does_not_start_on_another_history_than_the_restored_one(

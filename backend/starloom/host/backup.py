@@ -34,9 +34,10 @@ from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
 from starloom.process.settings import FILE_NAME, VERSION, Settings, shown_setting
+from starloom.store.faults import full, has_no_room
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
-from starloom.store.redis.link import ReplyError, open_link, place_of
+from starloom.store.redis.link import REDIS_LOOK_S, ReplyError, open_link, place_of
 from starloom.store.redis.takeover import standing
 from starloom.store.sql.database import Database, open_database
 from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE, Dump, read_dump, write_dump
@@ -76,7 +77,6 @@ PLACES: Final = ("broker_url", "database_url", "redis_url", "shared")
 """The settings that say where history, log and keys are: after a restore they are those that it has worked by."""
 BESIDE_SETTINGS: Final = f"{FILE_NAME}.of-backup"
 """The name for the settings file of an archive beside one that stays."""
-REDIS_WITHIN_S: Final = 5.0
 _OWNER_ALONE: Final = 0o700
 """The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be
 another."""
@@ -142,8 +142,12 @@ def back_up(settings: Settings, target: Path) -> Archive:
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:
             folder = Path(name)
-            dump = asyncio.run(_with_database(settings, lambda database: database.read(write_dump, folder)))
-            _write_archive(part, dump, folder, settings)
+            try:
+                dump = asyncio.run(_with_database(settings, lambda database: database.read(_dumped, folder)))
+                _write_archive(part, dump, folder, settings)
+            except (OSError, _NotWritten) as error:
+                cause = error.cause if isinstance(error, _NotWritten) else error
+                raise OSError(str(full(target.parent)) if has_no_room(cause) else str(cause)) from error
         archive = verify(part)
         _note_made(settings.home, archive.sum)
         part.rename(target)
@@ -152,6 +156,21 @@ def back_up(settings: Settings, target: Path) -> Archive:
     finally:
         part.unlink(missing_ok=True)
     return archive
+
+
+class _NotWritten(Exception):
+    """A file of a dump could not be written; a database takes errors of the system for its own."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def _dumped(connection: Connection, folder: Path) -> Dump:
+    try:
+        return write_dump(connection, folder)
+    except OSError as error:
+        raise _NotWritten(error) from error
 
 
 def verify(path: Path) -> Archive:
@@ -285,7 +304,7 @@ def _check_place(settings: Settings, until: str | None, *, replace: bool) -> Non
 async def _check_redis(url: str) -> None:
     """Refuse a Redis with a log: the hub would play it onto the restored history, or it is that of a living hub."""
     try:
-        link = await open_link(url, connect_within_s=REDIS_WITHIN_S, reply_within_s=REDIS_WITHIN_S)
+        link = await open_link(url, connect_within_s=REDIS_LOOK_S, reply_within_s=REDIS_LOOK_S)
         try:
             found = await standing(link)
         finally:

@@ -56,6 +56,7 @@ from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom.store.redis.embedded import EmbeddedRedis
+from starloom.store.redis.link import REDIS_LOOK_S, look_at, place_of
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import note_hub_key
 from starloom_protocol.vocabulary import CODES, Profile
@@ -334,6 +335,8 @@ class Service:
                     raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
                 self._redis_task = asyncio.create_task(self._redis.supervise())
                 redis_url = self._redis.url
+        else:
+            await self._look_at_redis(redis_url)
         variables = {
             "STARLOOM_HOME": str(self._home),
             "STARLOOM_HOST": settings.host,
@@ -352,6 +355,19 @@ class Service:
             # the other devices would end their work by their fences meanwhile.
             variables |= {"STARLOOM_LEASE_TTL_S": "10", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
         return variables
+
+    async def _look_at_redis(self, url: str) -> None:
+        """Name what a Redis of the owner's could lose.
+
+        Raises:
+            Problem: it does not answer.
+        """
+        try:
+            faults = await look_at(url, REDIS_LOOK_S)
+        except Unavailable as error:
+            raise unreachable(str(error), "Start it, or correct redis_url; `starloom doctor` tries it, too.") from error
+        for fault in faults:
+            self._say(f"  Redis at {place_of(url)}: {fault}")
 
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
         """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""

@@ -196,7 +196,8 @@ async def test_the_list_of_tokens_tells_what_each_was_made_with(world: World) ->
     async with world.client() as http:
         made = (await http.post("/api/v1/tokens", json={"role": "operator"})).json()
         async with world.client(made["token"]) as other:
-            body = {"name": "Look", "request": "how are my machines", "cron": "@daily", "zone": "UTC"}
+            plan = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.one"}]}
+            body = {"plan": plan, "cron": "@daily", "zone": "UTC", "name": "Look"}
             assert (await other.post("/api/v1/schedules", json=body)).status_code == 201
         rows = {item["id"]: item for item in (await http.get("/api/v1/tokens")).json()["items"]}
     row = rows[made["id"]]
