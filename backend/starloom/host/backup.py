@@ -248,9 +248,13 @@ def restore(
             _extract(source, manifest, folder)
             laid = _settings_laid(settings, folder / "home" / FILE_NAME)
             incarnation = until_rights.incarnation
-            backup, begun = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, incarnation))
+            backup, new_incarnation = asyncio.run(
+                _read_history(settings.home, manifest.dump, folder / HISTORY, incarnation)
+            )
             ended, until_rights = compared(backup, until_rights)
-            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unread_ends, ended), begun)
+            note = partial(
+                _note_restored, settings, manifest.made_ms, with_those_of(unread_ends, ended), new_incarnation
+            )
             aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
             # The mark before the history is at its place: a hub that finds it must know what has ended.
             if settings.database_url is None:
@@ -306,19 +310,19 @@ async def _check_redis(url: str) -> None:
     try:
         link = await open_link(url, connect_within_s=REDIS_LOOK_S, reply_within_s=REDIS_LOOK_S)
         try:
-            found = await standing(link)
+            log = await standing(link)
         finally:
             link.close()
     except (ReplyError, Unavailable) as error:
         way_out = "Nothing was changed. Start it, or set STARLOOM_REDIS_URL; a hub without one has its own."
         raise usage(str(error), way_out) from error
     trial = "For a trial beside it, name another Redis, or leave redis_url out: the hub then has its own."
-    if found.holder:
-        reason = f"the hub {found.holder} runs on Redis at {place_of(url)}"
+    if log.holder:
+        reason = f"the hub {log.holder} runs on Redis at {place_of(url)}"
         raise usage(reason, f"Nothing was changed. Stop every hub on it before a restore. {trial}")
-    if found.pos:
+    if log.pos:
         raise usage(
-            f"Redis at {place_of(url)} has the log of a hub up to commit {found.pos}, which would be played onto the "
+            f"Redis at {place_of(url)} has the log of a hub up to commit {log.pos}, which would be played onto the "
             "restored history",
             f"Nothing was changed. Empty it first: redis-cli -u ADDRESS FLUSHDB. {trial}",
         )
@@ -326,12 +330,12 @@ async def _check_redis(url: str) -> None:
 
 def _settings_laid(settings: Settings, source: Path) -> LaidSettings:
     """Make the settings file of an archive fit the place of this restore; return what became of it."""
-    there = settings.home / FILE_NAME
+    own_file = settings.home / FILE_NAME
     if not source.exists():
         return LaidSettings()
-    if there.exists():
-        is_same = there.read_bytes() == source.read_bytes()
-        return LaidSettings(beside=None if is_same else there.with_name(BESIDE_SETTINGS))
+    if own_file.exists():
+        is_same = own_file.read_bytes() == source.read_bytes()
+        return LaidSettings(beside=None if is_same else own_file.with_name(BESIDE_SETTINGS))
     try:
         text = source.read_text(encoding="utf-8")
         lines = tomllib.loads(text)

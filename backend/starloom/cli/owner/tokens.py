@@ -126,6 +126,10 @@ def good_now(items: Sequence[TokenRow]) -> list[TokenRow]:
     ]
 
 
+def _holder(item: TokenRow) -> str:
+    return item["for"]["name"] if item["for"] else ""
+
+
 class Resting:
     """All that ends with some tokens: what was made with them, and with that, and the schedules of all of it.
 
@@ -133,14 +137,12 @@ class Resting:
     """
 
     def __init__(self, ending: Sequence[TokenRow], items: Sequence[TokenRow]) -> None:
-        holders = {(item["for"] or {}).get("name") for item in ending}
+        holders = {_holder(item) for item in ending}
         ids = {item["id"] for item in ending}
         below = list(_made_with(ids, items))
         good = [item for item in good_now(below) if item["id"] not in ids]
-        self.tokens = [
-            item for item in good if item["kind"] != "session" or (item["for"] or {}).get("name") not in holders
-        ]
-        self.people = sorted({item["for"]["name"] for item in self.tokens if item["for"]} - holders)
+        self.tokens = [item for item in good if item["kind"] != "session" or _holder(item) not in holders]
+        self.people = sorted({_holder(item) for item in self.tokens} - holders - {""})
         self.schedules = sum(item.get("schedules", 0) for item in (*ending, *good))
 
     def words(self) -> str:
@@ -189,9 +191,9 @@ def token_revoke(
         if not run.agrees(ends_words, f"T{ends_words[1:]}. Revoke it?", f"starloom token revoke {token}"):
             print("Nothing was revoked.")
             return
-    revoked = run.client.delete(delete_token(token))
+    answer = run.client.delete(delete_token(token))
     if run.as_json:
-        run.emit({**revoked, "ended": resting.figures()})
+        run.emit({**answer, "ended": resting.figures()})
         return
     print(f"{token} revoked" + (f", and with it {ends}" if ends else ""))
 

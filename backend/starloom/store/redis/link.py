@@ -185,12 +185,12 @@ async def look_at(url: str, within_s: float) -> list[str]:
     """
     link = await open_link(url, connect_within_s=within_s, reply_within_s=within_s)
     try:
-        told = await link.call("INFO", "memory") + await link.call("INFO", "persistence")
+        reports = await link.call("INFO", "memory") + await link.call("INFO", "persistence")
     except ReplyError as error:
         raise Unavailable(f"Redis at {place_of(url)} cannot be looked at: {error}") from error
     finally:
         link.close()
-    info = {line.partition(":")[0]: line.partition(":")[2] for line in told.decode(errors="replace").splitlines()}
+    info = {line.partition(":")[0]: line.partition(":")[2] for line in reports.decode(errors="replace").splitlines()}
     faults = []
     policy = info.get("maxmemory_policy", "noeviction")
     if info.get("maxmemory", "0") != "0" and policy != "noeviction":

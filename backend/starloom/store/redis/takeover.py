@@ -133,14 +133,14 @@ async def standing(link: Link) -> Standing:
     return Standing(int(pos or 0), int(incarnation or 0), (owner or b"").partition(b"@")[0].decode())
 
 
-def _check_life(found: Standing, incarnation: int) -> None:
+def _check_life(log: Standing, incarnation: int) -> None:
     """Refuse a log from before the history was restored, before anything is changed: played onto it, it would bring
     back what the restore was to take away; and it may be that of a hub which lives.
     """
-    if found.pos and incarnation - found.incarnation >= LIVES_APART:
-        words = f"; the hub {found.holder} runs on it" if found.holder else ""
+    if log.pos and incarnation - log.incarnation >= LIVES_APART:
+        words = f"; the hub {log.holder} runs on it" if log.holder else ""
         raise Damaged(
-            f"the history was restored from a backup, and this Redis has a log of before, up to commit {found.pos}"
+            f"the history was restored from a backup, and this Redis has a log of before, up to commit {log.pos}"
             f"{words}. Set STARLOOM_REDIS_URL to an empty Redis; or stop every hub on this one and empty it (FLUSHDB) "
             "to go on from the restored history"
         )

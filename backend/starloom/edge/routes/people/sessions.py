@@ -273,9 +273,11 @@ class Sessions:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
         local_token = await asyncio.to_thread(local_token_id, self._hub.settings.home)
-        made = Counter(one.token for one in self._hub.fleet.schedules.values() if one.state is ScheduleState.ACTIVE)
+        schedules = Counter(
+            one.token for one in self._hub.fleet.schedules.values() if one.state is ScheduleState.ACTIVE
+        )
         items = [
-            _with_label(self._shape(token, caller, made[token.id]), token, local_token)
+            _with_label(self._shape(token, caller, schedules[token.id]), token, local_token)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
             if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]
