@@ -34,7 +34,7 @@ from starloom.edge import first_run
 from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
-from starloom.edge.access.vault import Vault, load_or_make
+from starloom.edge.access.vault import Sealer, Vault, load_or_make
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links
@@ -215,10 +215,12 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     redis_url = settings.redis_url or await _embedded(home, stack)
     database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
-    store = await open_store(redis_url, database_url, owner_ttl_ms=round(settings.owner_ttl_s * 1000), home=home)
+    restored = max((mark.incarnation for mark in first_run.marks_of_a_restore(_data_folders(settings))), default=0)
+    ttl_ms = round(settings.owner_ttl_s * 1000)
+    store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home, restored=restored)
     stack.push_async_callback(store.close)
     clock = HubClock()
-    sealer = load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
+    sealer, key = await keys_of(settings, store)
     broker_url = settings.broker_url or broker_url_of(redis_url)
     jobs = CelerySender(lambda: make_celery(broker_url))
     stack.push_async_callback(asyncio.to_thread, jobs.close)
@@ -241,7 +243,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         vault=Vault(sealer, store.ciphertexts, clock.now_ms),
         jobs=jobs,
         hub_id=first_run.hub_id(home),
-        key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
+        key=key,
         views=Views(
             access=AccessView(clock.now_ms),
             fleet=fleet,
@@ -251,6 +253,23 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
             stop_rules=StopRules(),
         ),
     )
+
+
+async def keys_of(settings: Settings, store: RedisStore) -> tuple[Sealer, hub_keys.HubKey]:
+    """Return the keys of this hub, made where the history is new.
+
+    Raises:
+        Damaged: the history is of hubs with others.
+    """
+    path = settings.shared_home / HUB_KEY_FILE
+    secrets_path = settings.secrets_key_file or settings.shared_home / "keys" / "secrets.key"
+    keyed = await store.keyed()
+    hub_keys.check_files(path, secrets_path, keyed)
+    sealer, key = load_or_make(secrets_path), hub_keys.load_or_make(path)
+    hub_keys.check_same(path, key, keyed)
+    if keyed.hub_key != key.text:
+        await store.note_hub_key(key.text)
+    return sealer, key
 
 
 def _take_place(parts: _Parts) -> _Shard:

@@ -344,6 +344,23 @@ async def test_a_shard_taken_again_whose_reply_was_lost_is_still_its_own() -> No
         assert found.engine.shard.constellations["c1"].head.state == "succeeded"
 
 
+async def test_a_hub_that_cannot_take_its_shard_again_is_not_ready_and_refuses_new_work() -> None:
+    async with hub() as found:
+        await found.join("one")
+        found.redis.restart()
+        found.redis.lost_takings = 1_000
+        asking = asyncio.ensure_future(found.submit(plan(task("a"))))
+        await found.clock.turn(1_000)
+        assert found.engine.inbox.waits_for is not None
+        assert found.engine.inbox.waits_for.reason == "the shard cannot be taken again"
+        with pytest.raises(Overloaded):
+            await found.submit(plan(task("b")))
+        found.redis.lost_takings = 0
+        await found.clock.turn(2_000)
+        assert (await asking).value["id"] == "c1"
+        assert found.engine.inbox.waits_for is None
+
+
 async def test_a_restarted_hub_finds_its_state_and_sends_an_open_dispatch_again() -> None:
     first = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires())
     await first.join("one")

@@ -275,4 +275,20 @@ PEOPLE_THREATS = (
         "a restore compares the recipes that the firings of a schedule read: where they differ, the schedule is paused",
         ("tests/core/people/test_restored_rights.py::test_t325_",),
     ),
+    Threat(
+        "T326",
+        "a backup is restored into a folder of its own, to try it, and its hub runs on the database and Redis of the"
+        " living hub: it takes the shard, cuts the devices, and judges by rights of before",
+        "a restored settings file names no other places than the restore had; a hub starts on no other history than the"
+        " restored one, and takes no Redis with a log of before",
+        ("tests/host/test_backup.py::test_t326_", "tests/store/redis/test_store.py::test_a_log_of_before_a_restore_"),
+    ),
+    Threat(
+        "T327",
+        "somebody who tidies up revokes one token, and with it, unasked, the tokens, invitations and schedules of"
+        " everybody that were made with it; or removes the only owner",
+        "`starloom token revoke` names and counts what rests on the token and asks first, `token ls` says with which"
+        " each was made, and the only owner is not removed",
+        ("tests/cli/owner/test_tokens.py::test_t327_", "tests/cli/owner/test_people.py::test_the_only_owner_"),
+    ),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import stat
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,18 @@ from starloom.core.state.inputs import HistoryRestored
 from starloom.edge.first_run import marks_of_a_restore
 from starloom.host import backup
 from starloom.host.backup import MANIFEST, back_up, restore, verify
+from starloom.host.ports import free_port
 from starloom.process.computers import computer_name
-from starloom.process.settings import VERSION, Settings
+from starloom.process.settings import FILE_NAME, VERSION, Settings, load
 from starloom.store.file_names import DATABASE_FILE
+from starloom.store.opening import open_store
+from starloom.store.port import Damaged
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import LIVES_APART, read_meta
 from tests.installation import Installation
 from tests.programs import ran_command
+from tests.store.contract import fill
+from tests.store.harness import RedisWorld
 from tests.store.sql.test_dump import filled, whole
 from tests.waiting import SLOWER
 
@@ -78,6 +84,15 @@ async def home(tmp_path: Path) -> Path:
 
 
 KEPT = {"keys/hub.key", "blobs/artifacts/ab/cd", "agents/desk/device.key", "run/hub.id", "tunnels/srv.json"}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
+    (tmp_path / "world").mkdir()
+    world = RedisWorld(tmp_path / "world")
+    await world.start()
+    yield world
+    await world.close()
 
 
 async def history_of(home: Path) -> dict[str, Any]:
@@ -330,6 +345,114 @@ def test_the_history_until_now_is_a_folder_with_one(home: Path, tmp_path: Path) 
         restore(settings_of(other), archive, until=str(tmp_path))
     assert not (other / DATABASE_FILE).exists()
     assert restore(settings_of(other), archive, until=str(home)).until.place == str(home)
+
+
+def test_t326_lines_of_other_places_in_a_restored_settings_file_are_comments(home: Path, tmp_path: Path) -> None:
+    """The hub of the new folder would run on the database of the living one, and take the shard from it."""
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    (home / FILE_NAME).write_text(
+        'port = 8555\ndatabase_url = "postgresql://hub:pw@db/hub"\n  "redis_url"="redis://db"\nshared = "~/all"\n'
+    )
+    back_up(settings_of(home), archive)
+    restored = restore(settings_of(other), archive)
+    assert set(restored.settings.left_out) == {"database_url", "redis_url", "shared"}
+    assert restored.place == str(other / DATABASE_FILE)
+    laid = load({"home": other}, environment={}).settings
+    assert (laid.port, laid.database_url, laid.redis_url, laid.shared) == (8555, None, None, None)
+    assert "# database_url" in (other / FILE_NAME).read_text()
+
+
+def test_a_line_that_cannot_be_left_out_refuses_the_archive(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    (home / FILE_NAME).write_text('redis_url = """\nredis://db"""\n')
+    back_up(settings_of(home), archive)
+    with pytest.raises(Problem, match="redis_url in a form that cannot be left out"):
+        restore(settings_of(other), archive)
+    assert not files_of(other)
+    assert not (other / DATABASE_FILE).exists()
+
+
+def test_the_settings_file_by_which_a_restore_works_stays(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    (home / FILE_NAME).write_text('database_url = "postgresql://hub@db/hub"\n')
+    back_up(settings_of(home), archive)
+    other.mkdir()
+    own = f'database_url = "sqlite:///{tmp_path / "own.db"}"\n'
+    (other / FILE_NAME).write_text(own)
+    restored = restore(load({"home": other}, environment={}).settings, archive)
+    assert (other / FILE_NAME).read_text() == own
+    assert restored.settings.beside is not None
+    assert "postgresql" in restored.settings.beside.read_text()
+    assert restored.place.endswith("own.db")
+    assert (tmp_path / "own.db").exists()
+
+
+def test_the_log_of_before_is_moved_aside_where_the_history_is_in_a_database(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    (other / "redis").mkdir(parents=True)
+    (other / "redis/a.aof").write_text("later")
+    restored = restore(Settings(home=other, database_url=f"sqlite:///{tmp_path / 'own.db'}"), archive)
+    assert restored.aside is not None
+    assert (restored.aside / "redis/a.aof").read_text() == "later"
+    assert not (other / "redis").exists()
+
+
+@pytest.mark.parametrize("lives", [True, False])
+async def test_a_redis_with_a_log_is_refused_before_anything_is_changed(
+    home: Path, tmp_path: Path, world: RedisWorld, lives: bool
+) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    place = Settings(home=other, redis_url=world.embedded.url, database_url=f"sqlite:///{tmp_path / 'own.db'}")
+    store = await world.store()
+    own = await store.take("hub-a", 1)
+    await fill(store, own, 3)
+    if not lives:
+        await store.leave(release=True)
+    with pytest.raises(Problem, match="hub-a runs on Redis" if lives else "has the log of a hub up to commit 3"):
+        await asyncio.to_thread(restore, place, archive)
+    assert not (tmp_path / "own.db").exists()
+    assert not other.exists()
+    await world.direct("FLUSHDB")
+    await asyncio.to_thread(restore, place, archive)
+
+
+async def test_a_redis_that_does_not_answer_is_refused(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    place = Settings(home=other, redis_url=f"redis://127.0.0.1:{free_port()}/0")
+    with pytest.raises(Problem, match="cannot be used"):
+        await asyncio.to_thread(restore, place, archive)
+    assert not other.exists()
+
+
+def test_a_full_disk_of_the_archive_is_named(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database takes errors of the system for its own, and its disk would be named."""
+
+    def no_room(_connection: object, _folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(backup, "write_dump", no_room)
+    (tmp_path / "nas").mkdir()
+    with pytest.raises(Problem, match=r"the disk of .*/nas is full"):
+        back_up(settings_of(home), tmp_path / "nas/a.starloom")
+    assert list((tmp_path / "nas").iterdir()) == []
+
+
+async def test_t326_a_hub_does_not_start_on_another_history_than_the_restored_one(
+    home: Path, tmp_path: Path, world: RedisWorld
+) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    await asyncio.to_thread(restore, settings_of(other), archive)
+    (mark,) = marks_of_a_restore([other])
+    living = f"sqlite:///{home / DATABASE_FILE}"
+    with pytest.raises(Damaged, match="is not the history that came of it"):
+        await open_store(world.embedded.url, living, restored=mark.incarnation)
+    restored = f"sqlite:///{other / DATABASE_FILE}"
+    store = await open_store(world.embedded.url, restored, restored=mark.incarnation)
+    await store.close()
 
 
 class Service:

@@ -157,6 +157,17 @@ async def test_without_restart_the_end_is_known(kept: Kept, tmp_path: Path) -> N
     assert log_tail(tmp_path / "out.log") == "    hello"
 
 
+async def test_a_quoted_log_has_no_lines_of_earlier_starts(kept: Kept, tmp_path: Path) -> None:
+    log = tmp_path / "out.log"
+    log.write_text("Traceback of yesterday\n")
+    child = await kept.start("print('hello')", restart=False, log=log)
+    async with asyncio.timeout(PATIENCE_S):
+        await child.ended.wait()
+    assert log_tail(log, child.log_from) == "    hello"
+    log.write_text("short\n")
+    assert log_tail(log, child.log_from) == "    short", "the log was emptied meanwhile"
+
+
 async def test_a_killed_one_can_be_started_again(kept: Kept) -> None:
     child = await kept.start(SLEEPER)
     first = child.pid

@@ -69,6 +69,15 @@ def test_unknown_names_are_errors_with_a_guess_all_at_once(tmp_path: Path) -> No
         ({"STARLOOM_TRUSTED_PROXIES": "10.0.0.0/8,nonsense"}, "trusted_proxies"),
         ({"STARLOOM_TIME_SCALE": "0"}, "time_scale"),
         ({"STARLOOM_REDIS_URL": "rediss://h/0?ssl_cert_reqs=none"}, "takes no ssl_cert_reqs"),
+        ({"STARLOOM_REDIS_URL": "http://x"}, "redis_url (STARLOOM_REDIS_URL): must be redis://HOST"),
+        ({"STARLOOM_REDIS_URL": "redis://:pw#1@h/0"}, "must be redis://HOST"),
+        ({"STARLOOM_REDIS_URL": "redis://h:x/0"}, "must be redis://HOST"),
+        ({"STARLOOM_REDIS_URL": "redis://h/shop"}, "must be redis://HOST"),
+        ({"STARLOOM_REDIS_URL": "unix://"}, "must be redis://HOST"),
+        ({"STARLOOM_DATABASE_URL": "mysql://x"}, "database_url (STARLOOM_DATABASE_URL): must be postgresql://"),
+        ({"STARLOOM_DATABASE_URL": "hub"}, "must be postgresql://"),
+        ({"STARLOOM_DATABASE_URL": "sqlite:///hub.db"}, "the whole path"),
+        ({"STARLOOM_SHARED": "relative/x"}, "shared (STARLOOM_SHARED): relative/x depends on the folder"),
     ],
 )
 def test_wrong_values_say_where_they_came_from(tmp_path: Path, env: dict[str, str], said: str) -> None:
@@ -84,6 +93,20 @@ def test_a_file_that_was_named_must_be_there_and_be_toml(tmp_path: Path) -> None
     broken.write_text("port = = 1")
     with pytest.raises(SettingsInvalid, match="not valid TOML"):
         load(environment={"STARLOOM_CONFIG": str(broken)})
+
+
+def test_a_path_in_a_file_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "starloom.toml").write_text('shared = "relative/x"\nllm_key_file = "k"\nwheels = "~/wheels"\n')
+    with pytest.raises(SettingsInvalid) as caught:
+        load({"home": tmp_path}, environment={})
+    assert [fault.partition(" ")[0] for fault in caught.value.faults] == ["llm_key_file", "shared"]
+
+
+def test_addresses_of_a_database_and_a_redis_are_taken(tmp_path: Path) -> None:
+    for redis in ("redis://h", "rediss://u:p@h:1/3", "unix:///run/r.sock?db=2", "unix://:pw@/run/r.sock"):
+        assert load({"home": tmp_path, "redis_url": redis}, environment={}).settings.redis_url == redis
+    for url in ("postgresql://u:p/w#@h/db", "postgres://h/db", "postgresql+asyncpg://h/db", "sqlite:////srv/h.db"):
+        assert load({"home": tmp_path, "database_url": url}, environment={}).settings.database_url == url
 
 
 def test_shown_settings_hide_passwords(tmp_path: Path) -> None:

@@ -296,13 +296,15 @@ class Committing:
                     self._holding.lose()
                     return None
                 # `Damaged` is not caught: Redis and history do not match, and only a person can say which counts.
+                unavailable = error if isinstance(error, Unavailable) else Unavailable(str(error))
+                self._inbox.refusing = obstacle_of(unavailable, "the shard cannot be taken again")
                 log.warning("event=retake_failed reason=%s", error)
                 await self._clock.wait(RETRY_MS)
         if pos != pos_here:
             # Viewers have seen events that the log does not have; the follower that starts next resets them.
             self._holding.lose(f"the log ends at commit {pos}, what is held at {pos_here}")
             return None
-        self._owning.own = ownership
+        self._owning.own, self._inbox.refusing = ownership, None
         self._holding.retaken(ownership)
         return ownership
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tarfile
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+import tomllib
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from fnmatch import fnmatch, fnmatchcase
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -31,12 +33,15 @@ from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
-from starloom.process.settings import VERSION, Settings
+from starloom.process.settings import FILE_NAME, VERSION, Settings, shown_setting
+from starloom.store.faults import full, has_no_room
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
+from starloom.store.redis.link import REDIS_LOOK_S, ReplyError, open_link, place_of
+from starloom.store.redis.takeover import standing
 from starloom.store.sql.database import Database, open_database
 from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE, Dump, read_dump, write_dump
-from starloom.store.sql.history import begin_new_lives
+from starloom.store.sql.history import begin_new_lives, read_meta
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.text.wording import escaped
 
@@ -68,6 +73,10 @@ _NEVER_KEPT: Final = (
 )  # fmt: skip
 """Files of `LEFT_OUT` that no version has kept: they would take the place of what a restore itself puts there, be the
 agent that the hub hands to other devices, or what an agent here remembers."""
+PLACES: Final = ("broker_url", "database_url", "redis_url", "shared")
+"""The settings that say where history, log and keys are: after a restore they are those that it has worked by."""
+BESIDE_SETTINGS: Final = f"{FILE_NAME}.of-backup"
+"""The name for the settings file of an archive beside one that stays."""
 _OWNER_ALONE: Final = 0o700
 """The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be
 another."""
@@ -133,8 +142,12 @@ def back_up(settings: Settings, target: Path) -> Archive:
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:
             folder = Path(name)
-            dump = asyncio.run(_with_database(settings, lambda database: database.read(write_dump, folder)))
-            _write_archive(part, dump, folder, settings)
+            try:
+                dump = asyncio.run(_with_database(settings, lambda database: database.read(_dumped, folder)))
+                _write_archive(part, dump, folder, settings)
+            except (OSError, _NotWritten) as error:
+                cause = error.cause if isinstance(error, _NotWritten) else error
+                raise OSError(str(full(target.parent)) if has_no_room(cause) else str(cause)) from error
         archive = verify(part)
         _note_made(settings.home, archive.sum)
         part.rename(target)
@@ -143,6 +156,21 @@ def back_up(settings: Settings, target: Path) -> Archive:
     finally:
         part.unlink(missing_ok=True)
     return archive
+
+
+class _NotWritten(Exception):
+    """A file of a dump could not be written; a database takes errors of the system for its own."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def _dumped(connection: Connection, folder: Path) -> Dump:
+    try:
+        return write_dump(connection, folder)
+    except OSError as error:
+        raise _NotWritten(error) from error
 
 
 def verify(path: Path) -> Archive:
@@ -167,13 +195,24 @@ def verify(path: Path) -> Archive:
     return Archive(manifest=manifest, sum=hashlib.sha256(raw).hexdigest())
 
 
+class LaidSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings file of an archive after a restore: lines that are comments in it, or the place beside one that
+    stays."""
+
+    beside: Path | None = None
+    left_out: tuple[str, ...] = ()
+
+
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished restore. `until` is the history that it replaced, `aside` the place to which that was moved."""
+    """A finished restore. `place` is that of the history now, `until` the history that it replaced, `aside` the place
+    to which that was moved."""
 
     archive: Archive
     aside: Path | None = None
     backup: Shard
     ended: EndedRights
+    place: str
+    settings: LaidSettings
     until: Until
 
 
@@ -186,12 +225,18 @@ def restore(
     which rights of the backup have ended. Files that an agent has there already stay: its ledger knows what was done
     after the backup. Where there is a history, the archive was made there, or has the sum that a person knows.
 
+    The hub must find the history where this puts it: a settings file that is there stays, and lines of the archive's
+    one that name other places become comments.
+
     Raises:
-        Problem: the archive is damaged or another one, or there is a history already; nothing is changed then.
+        Problem: the archive is damaged or another one, there is a history already, or Redis has a log; nothing is
+            changed then.
     """
     archive = verify(source)
     manifest = archive.manifest
     _check_place(settings, until, replace=replace)
+    if settings.redis_url is not None:
+        asyncio.run(_check_redis(settings.redis_url))
     place = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
     _check_maker(source, archive.sum, known_sum, [settings.home, Path(place)] if place else [])
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -201,10 +246,15 @@ def restore(
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
             _extract(source, manifest, folder)
+            laid = _settings_laid(settings, folder / "home" / FILE_NAME)
             incarnation = until_rights.incarnation
-            backup = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, incarnation))
+            backup, new_incarnation = asyncio.run(
+                _read_history(settings.home, manifest.dump, folder / HISTORY, incarnation)
+            )
             ended, until_rights = compared(backup, until_rights)
-            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unread_ends, ended))
+            note = partial(
+                _note_restored, settings, manifest.made_ms, with_those_of(unread_ends, ended), new_incarnation
+            )
             aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
             # The mark before the history is at its place: a hub that finds it must know what has ended.
             if settings.database_url is None:
@@ -217,6 +267,7 @@ def restore(
             else:
                 _part_of(settings.home).unlink()
                 asyncio.run(_fill_database(settings.database_url, manifest.dump, folder / HISTORY, incarnation, note))
+                _move_aside([settings.home / "redis"], aside)
             _place_files(settings, manifest, folder, aside)
             _note_made(settings.home, archive.sum)
     except (OSError, tarfile.TarError, Unavailable, Damaged) as error:
@@ -224,7 +275,17 @@ def restore(
         raise _failed(f"the backup could not be restored: {error}{release_words}") from error
     ended = among(with_those_of(unread_ends, ended), backup)
     moved = aside if aside.exists() else None
-    return Restored(archive=archive, aside=moved, backup=backup, ended=ended, until=until_rights)
+    file = str(settings.home / DATABASE_FILE)
+    kept_in = file if settings.database_url is None else shown_setting(settings.database_url)
+    return Restored(
+        archive=archive,
+        aside=moved,
+        backup=backup,
+        ended=ended,
+        place=kept_in,
+        settings=laid,
+        until=until_rights,
+    )
 
 
 def _check_place(settings: Settings, until: str | None, *, replace: bool) -> None:
@@ -242,6 +303,62 @@ def _check_place(settings: Settings, until: str | None, *, replace: bool) -> Non
             "Add --replace: it moves that history aside, and who was revoked since the backup stays revoked. "
             "Or set STARLOOM_HOME to an empty folder.",
         )
+
+
+async def _check_redis(url: str) -> None:
+    """Refuse a Redis with a log: the hub would play it onto the restored history, or it is that of a living hub."""
+    try:
+        link = await open_link(url, connect_within_s=REDIS_LOOK_S, reply_within_s=REDIS_LOOK_S)
+        try:
+            log = await standing(link)
+        finally:
+            link.close()
+    except (ReplyError, Unavailable) as error:
+        way_out = "Nothing was changed. Start it, or set STARLOOM_REDIS_URL; a hub without one has its own."
+        raise usage(str(error), way_out) from error
+    trial = "For a trial beside it, name another Redis, or leave redis_url out: the hub then has its own."
+    if log.holder:
+        reason = f"the hub {log.holder} runs on Redis at {place_of(url)}"
+        raise usage(reason, f"Nothing was changed. Stop every hub on it before a restore. {trial}")
+    if log.pos:
+        raise usage(
+            f"Redis at {place_of(url)} has the log of a hub up to commit {log.pos}, which would be played onto the "
+            "restored history",
+            f"Nothing was changed. Empty it first: redis-cli -u ADDRESS FLUSHDB. {trial}",
+        )
+
+
+def _settings_laid(settings: Settings, source: Path) -> LaidSettings:
+    """Make the settings file of an archive fit the place of this restore; return what became of it."""
+    own_file = settings.home / FILE_NAME
+    if not source.exists():
+        return LaidSettings()
+    if own_file.exists():
+        is_same = own_file.read_bytes() == source.read_bytes()
+        return LaidSettings(beside=None if is_same else own_file.with_name(BESIDE_SETTINGS))
+    try:
+        text = source.read_text(encoding="utf-8")
+        lines = tomllib.loads(text)
+    except ValueError:  # no hub starts on it, and that start says where the fault is
+        return LaidSettings()
+    places = Settings.model_construct(**{name: lines[name] for name in PLACES if name in lines})
+    others = [name for name in PLACES if name in lines and _place(places, name) != _place(settings, name)]
+    if not others:
+        return LaidSettings()
+    laid = re.sub(rf"^(?=[ \t]*[\"']?({'|'.join(others)})[\"']?[ \t]*=)", "# ", text, flags=re.MULTILINE)
+    try:
+        is_left_out = not tomllib.loads(laid).keys() & set(others)
+    except tomllib.TOMLDecodeError:
+        is_left_out = False
+    if not is_left_out:
+        raise Damaged(f"its {FILE_NAME} names {', '.join(others)} in a form that cannot be left out")
+    source.write_text(laid, encoding="utf-8")
+    return LaidSettings(left_out=tuple(others))
+
+
+def _place(settings: Settings, name: str) -> str:
+    value = getattr(settings, name)
+    return str(Path(value).expanduser().absolute() if name == "shared" and value is not None else value)
 
 
 def _check_maker(source: Path, archive_sum: str, known_sum: str | None, homes: list[Path]) -> None:
@@ -275,15 +392,15 @@ def _note_made(home: Path, archive_sum: str) -> None:
         file.write(f"{archive_sum}\n")
 
 
-async def _read_history(home: Path, dump: Dump, folder: Path, incarnation: int) -> Shard:
-    """Make a SQLite file beside its place; return the rights that the history gives."""
+async def _read_history(home: Path, dump: Dump, folder: Path, incarnation: int) -> tuple[Shard, int]:
+    """Make a SQLite file beside its place; return the rights that the history gives, and its incarnation."""
     part = _part_of(home)
     part.unlink(missing_ok=True)
     database = open_database(f"sqlite:///{part}")
     try:
         await database.write(_fill, dump, folder, incarnation)
         await database.migrate()
-        return await rights_of(database)
+        return await rights_of(database), (await database.read(read_meta)).incarnation
     finally:
         await database.close()
 
@@ -317,11 +434,15 @@ def _place_history(home: Path, aside: Path) -> None:
     part = _part_of(home)
     old = [path for path in (*home.glob(f"{DATABASE_FILE}*"), home / "redis") if path.exists()]
     old = [path for path in old if not path.name.startswith(part.name)]
-    if (home / DATABASE_FILE).exists():
-        aside.mkdir(parents=True, mode=0o700)
-        for path in old:
-            path.rename(aside / path.name)
+    _move_aside(old, aside)
     part.replace(home / DATABASE_FILE)
+
+
+def _move_aside(paths: Iterable[Path], aside: Path) -> None:
+    for path in paths:
+        if path.exists():
+            aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.rename(aside / path.name)
 
 
 def _unread_ends(homes: set[Path]) -> EndedRights:
@@ -342,14 +463,15 @@ def _unread_ends(homes: set[Path]) -> EndedRights:
     return ended
 
 
-def _note_restored(settings: Settings, made_ms: int, ended: EndedRights) -> bytes | None:
+def _note_restored(settings: Settings, made_ms: int, ended: EndedRights, incarnation: int) -> bytes | None:
     """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended;
     return the mark that was there. Of the hubs that share a history, any may be the first to start.
     """
     path = settings.shared_home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     earlier = path.read_bytes() if path.exists() else None
-    item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
+    name = f"restored-{made_ms}"
+    item = HistoryRestored(by=ENGINE, ended=ended, id=name, incarnation=incarnation, made_ms=made_ms, scope="local")
     _put_mark(settings.shared_home, msgspec.json.encode(item))
     (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
     return earlier
@@ -534,6 +656,11 @@ def _place_files(settings: Settings, manifest: Manifest, folder: Path, aside: Pa
     places = {"home": settings.home, "shared": settings.shared_home}
     for entry in manifest.files:
         target = places[entry.place] / entry.path
+        is_settings = (entry.place, entry.path) == ("home", FILE_NAME)
+        if is_settings and target.exists():
+            if _has(target, entry):
+                continue
+            target = target.with_name(BESIDE_SETTINGS)
         if target.exists() and entry.path.startswith("agents/"):
             continue
         if target.exists() and not _has(target, entry):

@@ -57,6 +57,8 @@ class Child:
         self.starts = 0
         self._say = say
         self._restart = restart
+        self.log_from = 0
+        """The byte of its log at which the words of this program begin; those before are of earlier ones."""
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -103,6 +105,8 @@ class Child:
         if log is not None:
             log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._turn(log)
+            if self.starts == 0:
+                self.log_from = log.stat().st_size if log.exists() else 0
             out = log.open("ab")
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -201,10 +205,11 @@ def _how(code: int) -> str:
     return f"signal {-code}"
 
 
-def log_tail(path: Path, lines: int = 15) -> str:
-    """Return the last lines of a log, indented, to quote in a fault."""
+def log_tail(path: Path, since: int = 0, lines: int = 15) -> str:
+    """Return the last lines of a log, indented, to quote in a fault; none from before the byte `since`."""
     try:
-        tail = path.read_text(errors="replace").splitlines()[-lines:]
+        raw = path.read_bytes()
+        tail = raw[since if since <= len(raw) else 0 :].decode(errors="replace").splitlines()[-lines:]
     except OSError as error:
         return f"    (its log cannot be read: {error})"
     return "\n".join("    " + line for line in tail) or "    (its log is empty)"

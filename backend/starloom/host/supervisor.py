@@ -56,6 +56,9 @@ from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom.store.redis.embedded import EmbeddedRedis
+from starloom.store.redis.link import REDIS_LOOK_S, look_at, place_of
+from starloom.store.sql.database import open_database
+from starloom.store.sql.history import note_hub_key
 from starloom_protocol.vocabulary import CODES, Profile
 
 if TYPE_CHECKING:
@@ -80,6 +83,7 @@ class UpOptions:
     once: bool = False
     again: bool = False
     fault: bool = True
+    new_keys: bool = False
     port: int | None = None
     home: Path | None = None
     report: Path | None = None
@@ -103,11 +107,25 @@ def serve(wishes: UpOptions) -> int:
             _check_port(settings)
             _keep_port(settings)
             remember(settings.home)
+            if wishes.new_keys:
+                asyncio.run(let_new_keys(settings))
             return asyncio.run(Service(settings, wishes).run())
     except OSError as error:
         if not has_no_room(error):
             raise
         raise _no_room(settings.home) from error
+
+
+async def let_new_keys(settings: Settings) -> None:
+    """Let the hub bring keys of its own to the history: those that it had are lost."""
+    database = open_database(settings.database_url or f"sqlite:///{settings.home / DATABASE_FILE}")
+    try:
+        await database.migrate()
+        await database.write(note_hub_key, "")
+    except Unavailable as error:
+        raise unreachable(str(error), "Start the database, or correct STARLOOM_DATABASE_URL.") from error
+    finally:
+        await database.close()
 
 
 def _no_room(home: Path) -> Problem:
@@ -317,6 +335,8 @@ class Service:
                     raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
                 self._redis_task = asyncio.create_task(self._redis.supervise())
                 redis_url = self._redis.url
+        else:
+            await self._look_at_redis(redis_url)
         variables = {
             "STARLOOM_HOME": str(self._home),
             "STARLOOM_HOST": settings.host,
@@ -335,6 +355,19 @@ class Service:
             # the other devices would end their work by their fences meanwhile.
             variables |= {"STARLOOM_LEASE_TTL_S": "10", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
         return variables
+
+    async def _look_at_redis(self, url: str) -> None:
+        """Name what a Redis of the owner's could lose.
+
+        Raises:
+            Problem: it does not answer.
+        """
+        try:
+            faults = await look_at(url, REDIS_LOOK_S)
+        except Unavailable as error:
+            raise unreachable(str(error), "Start it, or correct redis_url; `starloom doctor` tries it, too.") from error
+        for fault in faults:
+            self._say(f"  Redis at {place_of(url)}: {fault}")
 
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
         """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""
@@ -401,18 +434,18 @@ class Service:
                     if status == 200:
                         return
                 if hub.starts > 1 or hub.ended.is_set():
-                    raise self._not_ready("the hub ended at its start")
+                    raise self._not_ready(hub, "the hub ended at its start")
                 await asyncio.sleep(0.05)
         finally:
             probe.close()
-        raise self._not_ready(f"the hub was not ready after {READY_S:g} s")
+        raise self._not_ready(hub, f"the hub was not ready after {READY_S:g} s")
 
-    def _not_ready(self, reason: str) -> Problem:
+    def _not_ready(self, hub: Child, reason: str) -> Problem:
         log = self._log("hub")
         if is_short(self._home):
             # The log is on the same disk: its last lines tell of something before.
             return _no_room(self._home)
-        return unreachable(f"{reason}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
+        return unreachable(f"{reason}; its log {log} says:\n{log_tail(log, hub.log_from)}", "Run `starloom doctor`.")
 
     async def _end(self) -> None:
         """End the parts, those that need others first."""

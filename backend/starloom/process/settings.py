@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -199,10 +199,37 @@ class Settings(BaseSettings):
             raise ValueError("must be http(s)://HOST[:PORT] without a path")
         return f"{parts.scheme}://{parts.netloc}"
 
+    @field_validator("database_url")
+    @classmethod
+    def _check_database(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        scheme, separator, rest = value.partition("://")
+        kind = scheme.partition("+")[0]
+        if not separator or kind not in ("sqlite", "postgresql", "postgres"):
+            raise ValueError("must be postgresql://USER@HOST/NAME, or sqlite:////PATH for a file elsewhere")
+        if kind == "sqlite" and not rest.startswith("//"):
+            raise ValueError("must name its file by the whole path: sqlite:////PATH")
+        return value
+
     @field_validator("redis_url")
     @classmethod
-    def _without_options(cls, value: str | None) -> str | None:
-        options = parse_qs(urlsplit(value or "").query, keep_blank_values=True)
+    def _check_redis(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            number = "" if parts.scheme == "unix" else parts.path.strip("/")
+            is_address = not parts.fragment and (parts.port is None or parts.scheme in ("redis", "rediss"))
+        except ValueError:  # its words may have a part of the password
+            is_address = False
+        place = is_address and (parts.path if parts.scheme == "unix" else parts.hostname)
+        if not place or parts.scheme not in ("redis", "rediss", "unix") or (number and not number.isdecimal()):
+            raise ValueError(
+                "must be redis://HOST[:PORT][/NUMBER], rediss://... or unix:///PATH; in a password, / # ? and @ are "
+                "written as %2F %23 %3F and %40"
+            )
+        options = parse_qs(parts.query, keep_blank_values=True)
         options.pop("db", None)
         if options:
             raise ValueError(
@@ -368,6 +395,7 @@ def _variables_in(environment: Mapping[str, str]) -> tuple[dict[str, str], list[
         if name in names:
             if environment[variable] != "":
                 values[name] = environment[variable]
+                faults += _relative(name, environment[variable], variable) if name == "shared" else ()
         elif name.upper() not in OTHER_VARIABLES:
             faults.append(f"unknown variable {variable}{_near(variable, {PREFIX + n.upper() for n in names})}")
     return values, faults
@@ -382,9 +410,16 @@ def _lines_of(path: Path) -> tuple[dict[str, Any], list[str]]:
             lines = dict(TomlConfigSettingsSource(Settings, toml_file=path)())
         except ValueError as error:
             return {}, [f"{path} is not valid TOML: {error}"]
-    return lines, [
-        f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names
-    ]
+    faults = [f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names]
+    return lines, faults + [fault for name in sorted(lines) for fault in _relative(name, lines[name], str(path))]
+
+
+def _relative(name: str, value: Any, source: str) -> Iterator[str]:
+    """Yield the fault of a path that means another folder wherever a hub or a command is started."""
+    field = Settings.model_fields.get(name)
+    is_path = field is not None and Path in (field.annotation, *get_args(field.annotation))
+    if is_path and isinstance(value, str) and not Path(value).expanduser().is_absolute():
+        yield f"{name} ({source}): {value} depends on the folder in which a hub is started; write the whole path"
 
 
 def load(

@@ -2954,9 +2954,11 @@ export interface components {
             link_until: string | null;
             link_used_at: string | null;
             link_used_with: string;
+            made_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
+            schedules: number;
             scopes: string[];
             token: string;
         };
@@ -4787,9 +4789,13 @@ export interface components {
             link_used_at: string | null;
             /** @description The browser that used it, as it names itself; empty if that is not known. */
             link_used_with: string;
+            /** @description The token or session with which it was made, and with which it ends; empty for those of the hub itself. */
+            made_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
+            /** @description How many active schedules were made with it, and stop with it. */
+            schedules: number;
             scopes: string[];
         };
         /**

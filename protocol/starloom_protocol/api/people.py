@@ -140,6 +140,10 @@ class TokenRow(TokenState, _For):
     """The browser that used it, as it names itself; empty if that is not known."""
     ends_asker: bool
     """Whether its end is also the end of the token or session that asks."""
+    made_with: str
+    """The token or session with which it was made, and with which it ends; empty for those of the hub itself."""
+    schedules: int
+    """How many active schedules were made with it, and stop with it."""
 
 
 class IssuedToken(TokenRow):

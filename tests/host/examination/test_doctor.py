@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from starloom.client.discovery import HubAddress, OwnHub
 from starloom.client.own_homes import note
 from starloom.host.examination import doctor
 from starloom.host.examination.doctor import Finding, examine
+from starloom.host.ports import free_port
 from starloom.host.servers import tunnels
+from starloom.process.settings import Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import newest_revision, open_database
 from tests.cli.test_commands import StubHub
+from tests.store.harness import RedisWorld
 from tests.store.sql.old_history import migrate_to
 
 
@@ -196,6 +200,28 @@ def test_an_agent_that_speaks_no_version_of_the_hub_is_named(tmp_path: Path) -> 
     assert "starloom-agent upgrade" in found.fix
     assert agents_beside(tmp_path, "online", "agent_too_old") == []
     assert agents_beside(tmp_path, "offline", "") == []
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
+    world = RedisWorld(tmp_path)
+    await world.start()
+    yield world
+    await world.close()
+
+
+async def test_a_redis_of_the_owner_is_asked_and_its_settings_are_named(world: RedisWorld) -> None:
+    def look(url: str) -> Finding:
+        return doctor._redis(Settings(redis_url=url))
+
+    assert (await asyncio.to_thread(look, world.embedded.url)).good
+    await world.direct("CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru", "appendonly", "no")
+    found = await asyncio.to_thread(look, world.embedded.url)
+    assert not found.good
+    assert "throws keys away when its memory is full (allkeys-lru)" in found.words
+    assert "no append-only file" in found.words
+    found = await asyncio.to_thread(look, f"redis://:pw@127.0.0.1:{free_port()}/0")
+    assert (found.good, "cannot be used" in found.words, "pw" in found.words) == (False, True, False)
 
 
 @pytest.mark.parametrize(

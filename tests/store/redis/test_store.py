@@ -188,6 +188,25 @@ async def test_a_new_history_is_filled_from_a_whole_log(world: RedisWorld) -> No
     await other.close()
 
 
+async def test_a_log_of_before_a_restore_is_neither_played_nor_taken(world: RedisWorld) -> None:
+    store = await opened(world)
+    own = await store.take("a", 1)
+    await fill(store, own, 5)
+    await store.watermark(4)
+    before = await world.direct("MGET", keys.TERM, keys.OWNER, keys.POS)
+    database = open_database(world.database_url)
+    await database.write(history.begin_new_lives)
+    await database.close()
+    other = await opened(world)
+    with pytest.raises(Damaged, match=r"restored from a backup, and this Redis has a log .* commit 5; the hub a runs"):
+        await other.take("b", 2)
+    assert await world.direct("MGET", keys.TERM, keys.OWNER, keys.POS) == before
+    await store.close()
+    await world.direct("FLUSHDB")
+    again = await other.take("b", 3)
+    assert again.watermark == 5
+
+
 async def test_a_rebuild_cut_short_is_done_again(world: RedisWorld) -> None:
     store = await opened(world)
     own = await store.take("a", 1)

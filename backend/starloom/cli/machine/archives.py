@@ -74,11 +74,17 @@ def restore(
     if run.as_json:
         until_now = restored.until.place if restored.until.shard is not None else None
         rights = {"ended": [right for right, _ in ended], "held": [row for row, _ in kept], "until": until_now}
-        run.emit(
-            {**_figures(restored.archive), "aside": str(restored.aside) if restored.aside else None, "rights": rights}
-        )
+        aside, laid = str(restored.aside) if restored.aside else None, restored.settings
+        places = {"aside": aside, "left_out": list(laid.left_out), "place": restored.place}
+        run.emit({**_figures(restored.archive), **places, "rights": rights})
         return
     _tell_archive(f"restored {settings.home}", restored.archive)
+    say(f"The history is in {restored.place}.")
+    if left := restored.settings.left_out:
+        say(f"The starloom.toml of the backup names other places than this restore: {', '.join(left)}.")
+        say("Those lines are comments now, so that the restored hub does not run on the database of another one.")
+    if restored.settings.beside is not None:
+        say(f"The starloom.toml here stays; the one of the backup is {restored.settings.beside}.")
     if restored.aside is not None:
         print(f"The history and the files until now are in {restored.aside}.")
         print("They hold what the hub knew: keep or delete them as such.")

@@ -45,6 +45,9 @@ def up(
     fault: Annotated[bool, typer.Option("--fault/--no-fault", help="The sample's announced fault.")] = True,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="STARLOOM_PORT.")] = None,
     home: HomeOption = None,
+    new_keys: Annotated[
+        bool, typer.Option("--new-keys", help="The hub's keys are lost: go on with new ones; each device joins again.")
+    ] = False,
     report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
 ) -> None:
     """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
@@ -68,6 +71,7 @@ def up(
         fault=fault,
         port=port,
         home=home,
+        new_keys=new_keys,
         report=report,
     )
     code = serve(wishes)

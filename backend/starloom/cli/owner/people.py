@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from starloom.cli.constellations.stopping import Selection
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.cli.owner.tokens import limited_words
+from starloom.cli.owner.tokens import Resting, good_now, limited_words
 from starloom.client.problems import usage
 from starloom.client.routes import delete_token, get_people, get_tokens, patch_person, post_sign_in_links
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted, listed
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's name.")]
 
@@ -104,22 +103,21 @@ def person_remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a person: every session, token and invitation of theirs ends at once, and all that rests on them."""
-    present = datetime.now(UTC)
-    good = [
-        item
-        for item in run.client.get(get_tokens())["items"]
-        if item["for"] is not None
-        and item["for"]["name"] == name
-        and not item["revoked_at"]
-        and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > present)
-    ]
+    items = run.client.get(get_tokens())["items"]
+    good = [item for item in good_now(items) if item["for"] is not None and item["for"]["name"] == name]
     if not good:
         raise usage(f"{name} has no session, token or invitation that is good now", "See: starloom person ls")
+    people = [item for item in run.client.get(get_people())["items"] if item["kind"] == PrincipalKind.PERSON]
+    if [item["name"] for item in people if item["role"] == Role.OWNER and not item["revoked_at"]] == [name]:
+        way_out = "Make another owner first: starloom person invite NAME --role owner"
+        raise usage(f"{name} is the only owner, and a hub has one", way_out)
     nouns = {"session": "session", "bearer": "token", "invitation": "invitation"}
     counts = {noun: sum(item["kind"] == kind for item in good) for kind, noun in nouns.items()}
     ends = listed([counted(count, noun) for noun, count in counts.items() if count])
+    rest = Resting(good, items).words()
+    also = f", and {rest} that rest on them" if rest else ""
     if not yes:
-        ends_words = f"this ends {ends} of {name}, with the tokens, schedules and join codes that rest on them"
+        ends_words = f"this ends {ends} of {name}{also}, with their join codes"
         line = f"starloom person rm {shlex.quote(name)}"
         if not run.agrees(ends_words, f"{ends_words[0].upper()}{ends_words[1:]}. Remove {name}?", line):
             print("Nobody was removed.")
@@ -130,7 +128,7 @@ def person_remove(
     if run.as_json:
         run.emit({"items": removed})
     else:
-        print(f"{name} is removed: {ends} ended. To come back, {name} needs an invitation.")
+        print(f"{name} is removed: {ends} ended{also}. To come back, {name} needs an invitation.")
         if count := len(going_on.rows):
             goes = f"{counted(count, 'constellation')} {going_on.words} {'goes' if count == 1 else 'go'} on"
             say(f"{goes}. To stop all of it: starloom cancel {going_on.option}")

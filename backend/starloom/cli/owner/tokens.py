@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -21,10 +22,15 @@ from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
+from starloom_protocol.text.wording import counted, listed
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 if TYPE_CHECKING:
     from starloom_protocol.api.people import TokenRow
+
+
+NAMES_MOST: Final = 4
+"""The most names in a sentence that a person reads before they agree."""
 
 
 def register(app: typer.Typer) -> None:
@@ -86,7 +92,9 @@ def token_list(run: Invocation) -> None:
         if item["revoked_at"]:
             end = f"revoked {clock(item['revoked_at'])}"
         line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {since}, {_use_of(item)}, {end}  {holder_words}"
-        tell(f"{line}  {browser_name(item['label']) or item['label']}{limited_words(item.get('scopes', []))}")
+        made_with = f"  made with {item['made_with']}" if item.get("made_with") else ""
+        label = browser_name(item["label"]) or item["label"]
+        tell(f"{line}  {label}{limited_words(item.get('scopes', []))}{made_with}")
 
 
 def limited_words(scopes: Sequence[str]) -> str:
@@ -108,11 +116,86 @@ def _use_of(item: TokenRow) -> str:
     return "not opened yet" if item["link_until"] else "never opened"
 
 
+def good_now(items: Sequence[TokenRow]) -> list[TokenRow]:
+    """Return the sessions, tokens and invitations that let somebody in now."""
+    present = datetime.now(UTC)
+    return [
+        item
+        for item in items
+        if not item["revoked_at"] and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > present)
+    ]
+
+
+def _holder(item: TokenRow) -> str:
+    return item["for"]["name"] if item["for"] else ""
+
+
+class Resting:
+    """All that ends with some tokens: what was made with them, and with that, and the schedules of all of it.
+
+    A session of the same holder is the token in use, and not counted.
+    """
+
+    def __init__(self, ending: Sequence[TokenRow], items: Sequence[TokenRow]) -> None:
+        holders = {_holder(item) for item in ending}
+        ids = {item["id"] for item in ending}
+        below = list(_made_with(ids, items))
+        good = [item for item in good_now(below) if item["id"] not in ids]
+        self.tokens = [item for item in good if item["kind"] != "session" or _holder(item) not in holders]
+        self.people = sorted({_holder(item) for item in self.tokens} - holders - {""})
+        self.schedules = sum(item.get("schedules", 0) for item in (*ending, *good))
+
+    def words(self) -> str:
+        """Return what ends, for a question or an answer; empty where nothing rests on them."""
+        parts = []
+        if self.tokens:
+            nouns = {"session": "session", "bearer": "token", "invitation": "invitation"}
+            counts = {noun: sum(item["kind"] == kind for item in self.tokens) for kind, noun in nouns.items()}
+            parts = [counted(count, noun) for noun, count in counts.items() if count]
+            if self.people:
+                names = self.people[:NAMES_MOST]
+                more = [f"{len(self.people) - len(names)} more"] if len(self.people) > len(names) else []
+                parts[-1] += f" (among them those of {listed([*names, *more])})"
+        if self.schedules:
+            parts.append(counted(self.schedules, "schedule"))
+        return listed(parts) if parts else ""
+
+    def figures(self) -> dict[str, Any]:
+        return {"tokens": [item["id"] for item in self.tokens], "people": self.people, "schedules": self.schedules}
+
+
+def _made_with(ids: Collection[str], items: Sequence[TokenRow]) -> Iterator[TokenRow]:
+    """Yield the rows of all that was made with tokens of these ids, and with that."""
+    ahead, seen = list(ids), set(ids)
+    while ahead:
+        parent = ahead.pop()
+        for item in items:
+            # A hub of an earlier release does not tell what it was made with.
+            if item.get("made_with") == parent and item["id"] not in seen:
+                seen.add(item["id"])
+                ahead.append(item["id"])
+                yield item
+
+
 def token_revoke(
-    run: Invocation, token: Annotated[str, typer.Argument(metavar="ID", help="As `starloom token ls` lists it.")]
+    run: Invocation,
+    token: Annotated[str, typer.Argument(metavar="ID", help="As `starloom token ls` lists it.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Revoke a token; its open connections are cut."""
-    run.answer(run.client.delete(delete_token(token)), f"{token} revoked")
+    """Revoke a token and all that was made with it; their open connections are cut. Asks where others rest on it."""
+    items = run.client.get(get_tokens())["items"]
+    resting = Resting([item for item in items if item["id"] == token and not item["revoked_at"]], items)
+    ends = resting.words()
+    if ends and not yes:
+        ends_words = f"this also ends {ends}, made with {token}"
+        if not run.agrees(ends_words, f"T{ends_words[1:]}. Revoke it?", f"starloom token revoke {token}"):
+            print("Nothing was revoked.")
+            return
+    answer = run.client.delete(delete_token(token))
+    if run.as_json:
+        run.emit({**answer, "ended": resting.figures()})
+        return
+    print(f"{token} revoked" + (f", and with it {ends}" if ends else ""))
 
 
 def open_page(

@@ -711,10 +711,12 @@ class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defa
 class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
     """The hub starts for the first time on a history restored from a backup made at `made_ms`.
 
-    Without `ended`, which earlier versions did not know, all rights are those of the backup.
+    Without `ended`, which earlier versions did not know, all rights are those of the backup. `incarnation` is that
+    of the restored history: one with a lower incarnation is another. 0: an earlier version did not note it.
     """
 
     ended: EndedRights | None = None
+    incarnation: int = 0
     made_ms: int
 
 

@@ -16,8 +16,14 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from starloom.process.private_files import create_private
+from starloom.store.port import Damaged
+from starloom.store.sql.history import KeyedHistory
 
 KEY_BYTES = 32
+KEYS_WAY = (
+    "Correct STARLOOM_SHARED or STARLOOM_HOME (`shared` in starloom.toml), mount that folder, or restore the keys from "
+    "a backup. If they are lost: starloom up --new-keys, and each device has to join again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,38 @@ def load_or_make(path: Path) -> HubKey:
             return load_or_make(path)
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return HubKey(public, base64.b64encode(public).decode(), private)
+
+
+def check_files(hub_key: Path, secrets_key: Path, keyed: KeyedHistory) -> None:
+    """Refuse a folder that lacks the keys of a history: with new ones no device would come, and no secret open.
+
+    Raises:
+        Damaged: naming the file; nothing was made.
+    """
+    if keyed.hub_key == "":
+        return
+    if keyed.watermark and not hub_key.exists():
+        raise Damaged(
+            f"the history has {keyed.watermark} commits, and there is no key of its hub at {hub_key}: with a new one "
+            f"no device would trust this hub. {KEYS_WAY}"
+        )
+    if keyed.secrets and not secrets_key.exists():
+        raise Damaged(
+            f"the history has the values of secrets, and there is no key for them at {secrets_key}: with a new one "
+            f"none of them could be opened. {KEYS_WAY}"
+        )
+
+
+def check_same(path: Path, key: HubKey, keyed: KeyedHistory) -> None:
+    """Refuse the key of other hubs than those of a history.
+
+    Raises:
+        Damaged: naming the file.
+    """
+    if keyed.hub_key and keyed.hub_key != key.text:
+        raise Damaged(
+            f"{path} is the key of another hub than that of this history: no device would trust it. {KEYS_WAY}"
+        )
 
 
 def public_key(text: str) -> bytes | None:

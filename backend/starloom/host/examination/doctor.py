@@ -32,6 +32,7 @@ from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Corrupt, HistorySize, Unavailable
 from starloom.store.redis.embedded import find_server
+from starloom.store.redis.link import REDIS_LOOK_S, look_at, place_of
 from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
 from starloom.store.sql.pruning import read_history_size
 from starloom_protocol.api.fleet import DeviceRow
@@ -210,11 +211,22 @@ def _retention(settings: Settings) -> str:
 
 def _redis(settings: Settings) -> Finding:
     if settings.redis_url is not None:
-        return Finding("Redis", True, "your own (STARLOOM_REDIS_URL); /readyz below says whether it answers")
+        return _own_redis(settings.redis_url)
     try:
         return Finding("Redis", True, f"embedded, {find_server().name}")
     except Unavailable as error:
         return Finding("Redis", False, str(error), "Set STARLOOM_REDIS_URL to a Redis of your own.")
+
+
+def _own_redis(url: str) -> Finding:
+    words = f"your own (STARLOOM_REDIS_URL), at {place_of(url)}"
+    try:
+        faults = asyncio.run(look_at(url, REDIS_LOOK_S))
+    except Unavailable as error:
+        return Finding("Redis", False, str(error), "Start it, or correct redis_url (STARLOOM_REDIS_URL).")
+    if faults:
+        return Finding("Redis", False, f"{words}: {'; '.join(faults)}", "Change that in its configuration.")
+    return Finding("Redis", True, f"{words}, answers")
 
 
 def _page(settings: Settings) -> Finding:

@@ -19,6 +19,10 @@ from starloom.process.settings import Settings, SettingsInvalid, is_loopback, lo
 
 TRY_S = 10.0
 SOCKET = "/aip/v1"
+_UNTRUSTED = (
+    "Its certificate is not trusted here: has it run out, or is it for another name? SSL_CERT_FILE names the authority "
+    "where it is one of your own."
+)
 
 
 def examine_outside(home: Path | None) -> list[Finding]:
@@ -42,22 +46,44 @@ def look_from_outside(settings: Settings) -> list[Finding]:
                 "Set STARLOOM_PUBLIC_URL, or see docs/reach.md.",
             )
         ]
-    answered = _answers(url)
+    try:
+        answered = _answers(url)
+    except _NotTrusted as error:
+        untrusted = Finding("outside encryption", False, f"{url} cannot be connected to: {error}", _UNTRUSTED)
+        # The other faults do not hide behind it.
+        return [untrusted, _answers(url, verify=False)]
     return [answered] if not answered.good else [answered, _secure(url), _sockets(url)]
 
 
-def _answers(url: str) -> Finding:
+class _NotTrusted(Exception):
+    """This machine does not trust the certificate of the public address."""
+
+
+def _answers(url: str, *, verify: bool = True) -> Finding:
+    """Return whether the hub answers at the public address.
+
+    Raises:
+        _NotTrusted: nothing was asked, as its certificate is not trusted.
+    """
     subject = "outside address"
     try:
-        response = httpx.get(f"{url}/healthz", timeout=TRY_S, trust_env=False, follow_redirects=False)
+        address = f"{url}/healthz"
+        # As agents do, with the authority that SSL_CERT_FILE names.
+        context = ssl.create_default_context() if verify else False
+        response = httpx.get(address, timeout=TRY_S, trust_env=False, follow_redirects=False, verify=context)
     except httpx.ConnectError as error:
+        if verify and _is_of_certificate(error):
+            raise _NotTrusted(_error_words(error)) from error
         return Finding(subject, False, f"{url} cannot be connected to: {_error_words(error)}", _connect_fix(error))
     except httpx.HTTPError as error:
         fix = "Does the proxy run, and does it lead to the hub's port?"
         return Finding(subject, False, f"{url} does not answer: {_error_words(error)}", fix)
     code = _code(response)
     if code == "bad_host":
-        fix = "Have the proxy pass the Host on (nginx: proxy_set_header Host $host), and set STARLOOM_PUBLIC_URL to it."
+        fix = (
+            "Have the proxy pass the Host on with its port (nginx: proxy_set_header Host $http_host; its $host leaves "
+            "the port out), and set STARLOOM_PUBLIC_URL to it."
+        )
         return Finding(subject, False, f"{url} leads to the hub with another Host", fix)
     if response.status_code in (502, 503, 504):
         fix = "Is the hub up, and is the proxy's upstream its port?"
@@ -91,12 +117,16 @@ def _sockets(url: str) -> Finding:
     return Finding("outside sockets", False, words, fix)
 
 
-def _connect_fix(error: Exception) -> str:
+def _is_of_certificate(error: Exception) -> bool:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
-            return "Its certificate is not trusted here: has it run out, or is it for another name?"
+            return True
         cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _connect_fix(error: Exception) -> str:
     if "Name or service" in str(error) or "nodename" in str(error):
         return "The name is not known: add it to the DNS, or correct STARLOOM_PUBLIC_URL."
     return "Does the proxy or tunnel run, and is its port open?"

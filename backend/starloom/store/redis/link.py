@@ -11,7 +11,7 @@ import contextlib
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import hiredis
 from redis.asyncio.connection import parse_url
@@ -20,6 +20,9 @@ from redis.exceptions import RedisError
 from starloom.store.faults import full, redis_is_full
 from starloom.store.port import Unavailable
 from starloom.store.redis.scripts import Arg, Script
+
+REDIS_LOOK_S: Final = 5.0
+"""How long a command waits for a Redis that it looks at."""
 
 
 class ReplyError(Exception):
@@ -172,6 +175,29 @@ async def open_link(url: str, *, connect_within_s: float, reply_within_s: float)
             link.close()
         raise
     return link
+
+
+async def look_at(url: str, within_s: float) -> list[str]:
+    """Return the settings of a Redis by which a hub could lose what it has there, each with the way out.
+
+    Raises:
+        Unavailable: it does not answer, or refuses the sign-in.
+    """
+    link = await open_link(url, connect_within_s=within_s, reply_within_s=within_s)
+    try:
+        reports = await link.call("INFO", "memory") + await link.call("INFO", "persistence")
+    except ReplyError as error:
+        raise Unavailable(f"Redis at {place_of(url)} cannot be looked at: {error}") from error
+    finally:
+        link.close()
+    info = {line.partition(":")[0]: line.partition(":")[2] for line in reports.decode(errors="replace").splitlines()}
+    faults = []
+    policy = info.get("maxmemory_policy", "noeviction")
+    if info.get("maxmemory", "0") != "0" and policy != "noeviction":
+        faults.append(f"it throws keys away when its memory is full ({policy}): set maxmemory-policy noeviction")
+    if info.get("aof_enabled") == "0":
+        faults.append("it keeps no append-only file, so a restart of it loses its last moments: set appendonly yes")
+    return faults
 
 
 def _run_id(info: bytes) -> str:

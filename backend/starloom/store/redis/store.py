@@ -244,6 +244,13 @@ class RedisStore(Reads):
     def lag_ms(self, now_ms: int) -> int:
         return self._projector.lag_ms(now_ms)
 
+    async def keyed(self) -> history.KeyedHistory:
+        """Return what the history says of the keys of its hubs."""
+        return await self._database.read(history.read_keyed)
+
+    async def note_hub_key(self, key: str) -> None:
+        await self._database.write(history.note_hub_key, key)
+
     async def close(self) -> None:
         """End the projector and close every connection. The next owner projects commits that SQL lacks."""
         await self._projector.stop()

@@ -19,7 +19,7 @@ from starloom.store.redis.reads import PAGE_COMMITS, fold_stream
 from starloom.store.redis.scripts import Arg, Owned, pairs_of
 from starloom.store.sql import history
 from starloom.store.sql.database import Database
-from starloom.store.sql.history import Meta, PastCommit, Superseded, past_of
+from starloom.store.sql.history import LIVES_APART, Meta, PastCommit, Superseded, past_of
 
 LOAD_PAIRS: Final = 5_000
 SCAN_COUNT: Final = 1_000
@@ -49,6 +49,14 @@ def how_of(owner: str, over: int | None, polite: bool, tried_term: int) -> How:
     return How("free", owner) if polite else ANYHOW
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """The log in a Redis: its last commit, 0 for none, the incarnation of its history, and the hub that holds it."""
+
+    pos: int
+    incarnation: int
+    holder: str
+
+
 class Found(msgspec.Struct, frozen=True):
     """The positions and the term of Redis at the moment of taking."""
 
@@ -76,10 +84,11 @@ async def take_over(
 
     Raises:
         Refused: another owner took it at the same moment with a higher term, or (`held`) the condition is not met.
-        Damaged: Redis and SQL lack commits of each other.
+        Damaged: Redis and SQL lack commits of each other, or the history was restored and Redis is not empty.
         Unavailable: either does not answer; the call may be repeated.
     """
     former = await database.read(history.read_meta)
+    _check_life(await standing(link), former.incarnation)
     if how.kind == "again" and former.term > max(int(how.known), how.tried):
         raise Refused("held", found_pos=former.watermark, found_term=former.term)
     shard_now = await _take_term(link, former, how, owner=owner, owner_ttl_ms=owner_ttl_ms, mark=mark, token=token)
@@ -112,6 +121,29 @@ async def take_over(
         watermark=max(meta.watermark, shard_now.pos),
     )
     return ownership, sent_pos
+
+
+async def standing(link: Link) -> Standing:
+    """Return the log that a Redis has now.
+
+    Raises:
+        ReplyError, Unavailable: it does not answer.
+    """
+    pos, incarnation, owner = await link.call("MGET", keys.POS, keys.INCARNATION, keys.OWNER)
+    return Standing(int(pos or 0), int(incarnation or 0), (owner or b"").partition(b"@")[0].decode())
+
+
+def _check_life(log: Standing, incarnation: int) -> None:
+    """Refuse a log from before the history was restored, before anything is changed: played onto it, it would bring
+    back what the restore was to take away; and it may be that of a hub which lives.
+    """
+    if log.pos and incarnation - log.incarnation >= LIVES_APART:
+        words = f"; the hub {log.holder} runs on it" if log.holder else ""
+        raise Damaged(
+            f"the history was restored from a backup, and this Redis has a log of before, up to commit {log.pos}"
+            f"{words}. Set STARLOOM_REDIS_URL to an empty Redis; or stop every hub on this one and empty it (FLUSHDB) "
+            "to go on from the restored history"
+        )
 
 
 async def _take_term(

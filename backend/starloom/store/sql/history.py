@@ -38,6 +38,7 @@ from starloom.store.sql.tables import (
     ConstellationRow,
     MetaRow,
     PrunedRow,
+    SecretValueRow,
     SpanRow,
 )
 from starloom_protocol.records.entities import Head, decode_entity
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
 COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
+SECRET_VALUES: Final[Table] = SecretValueRow.__table__  # type: ignore[attr-defined]
 SPANS: Final[Table] = SpanRow.__table__  # type: ignore[attr-defined]
 CONSTELLATIONS: Final[Table] = ConstellationRow.__table__  # type: ignore[attr-defined]
 DEVICES: Final[Table] = ConstellationDeviceRow.__table__  # type: ignore[attr-defined]
@@ -81,6 +83,15 @@ class Meta(msgspec.Struct, frozen=True):
     run_id: str
     term: int
     watermark: int
+
+
+class KeyedHistory(msgspec.Struct, frozen=True):
+    """The public key of the hubs of a history, None where none has noted it, empty where any is to be taken; and how
+    much of it needs their keys: its last commit, and the sealed values of secrets."""
+
+    hub_key: str | None
+    watermark: int
+    secrets: int
 
 
 class Superseded(Exception):
@@ -358,6 +369,17 @@ _LAST_SEQ: Final = (
 def read_meta(connection: Connection) -> Meta:
     row = connection.execute(select(META).where(META.c.id == META_ID)).one()
     return Meta(row.incarnation, row.run_id, row.term, row.watermark)
+
+
+def read_keyed(connection: Connection) -> KeyedHistory:
+    row = connection.execute(select(META).where(META.c.id == META_ID)).one()
+    secrets = connection.execute(select(func.count()).select_from(SECRET_VALUES)).scalar_one()
+    return KeyedHistory(row.hub_key, row.watermark, secrets)
+
+
+def note_hub_key(connection: Connection, key: str | None) -> None:
+    """Note the public key of the hubs; an empty one lets the next hub bring its own."""
+    connection.execute(update(META).where(META.c.id == META_ID).values(hub_key=key))
 
 
 def take_term(connection: Connection, term: int) -> bool:

@@ -26,6 +26,7 @@ class MetaRow(SQLModel, table=True):
 
     __tablename__: ClassVar[Any] = "meta"
 
+    hub_key: str | None = Field(default=None, sa_type=Text)
     id: int = Field(primary_key=True)
     incarnation: int = Field(sa_type=BigInteger)
     run_id: str = Field(sa_type=Text)

@@ -192,6 +192,19 @@ async def test_the_list_of_tokens_tells_those_that_end_with_the_asker(world: Wor
     assert rows == {mine: True, made["token"]: True, other["id"]: False}
 
 
+async def test_the_list_of_tokens_tells_what_each_was_made_with(world: World) -> None:
+    async with world.client() as http:
+        made = (await http.post("/api/v1/tokens", json={"role": "operator"})).json()
+        async with world.client(made["token"]) as other:
+            plan = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.one"}]}
+            body = {"plan": plan, "cron": "@daily", "zone": "UTC", "name": "Look"}
+            assert (await other.post("/api/v1/schedules", json=body)).status_code == 201
+        rows = {item["id"]: item for item in (await http.get("/api/v1/tokens")).json()["items"]}
+    row = rows[made["id"]]
+    assert (rows[row["made_with"]]["made_with"], row["schedules"]) == ("", 1)
+    assert rows[row["made_with"]]["schedules"] == 0
+
+
 async def test_the_local_token_is_private_and_kept_over_restarts(world: World, tmp_path: Path) -> None:
     path = tmp_path / first_run.TOKEN_FILE
     assert path.stat().st_mode & 0o777 == 0o600

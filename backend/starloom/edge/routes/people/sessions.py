@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
+from collections import Counter
 
 from fastapi import APIRouter, Request
 
@@ -51,7 +52,7 @@ from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.stream.authors import author_of
 from starloom_protocol.text.look_alikes import look_of, person_name_fault
 from starloom_protocol.text.rights import may_words
-from starloom_protocol.vocabulary import Code, PrincipalKind, Role
+from starloom_protocol.vocabulary import Code, PrincipalKind, Role, ScheduleState
 
 INVITED_FOR_S = 24 * 3600
 """How long the link of another person is good: it travels by a message and is not read at once."""
@@ -272,14 +273,17 @@ class Sessions:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
         local_token = await asyncio.to_thread(local_token_id, self._hub.settings.home)
+        schedules = Counter(
+            one.token for one in self._hub.fleet.schedules.values() if one.state is ScheduleState.ACTIVE
+        )
         items = [
-            _with_label(self._shape(token, caller), token, local_token)
+            _with_label(self._shape(token, caller, schedules[token.id]), token, local_token)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
             if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]
         return json_reply({"items": items, "next": None})
 
-    def _shape(self, token: Token, caller: Caller) -> TokenRow:
+    def _shape(self, token: Token, caller: Caller, schedules: int = 0) -> TokenRow:
         access = self._hub.access
         shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
         principal = access.principals.get(token.principal)
@@ -293,6 +297,8 @@ class Sessions:
             "link_used_at": entity_json.iso(used_ms),
             "link_used_with": used_with,
             "ends_asker": token.id in (caller.token, *access.ancestors(caller.token)),
+            "made_with": token.parent,
+            "schedules": schedules,
         }
 
     async def new_token(self, request: Request, body: NewToken) -> JsonReply[IssuedToken]:
