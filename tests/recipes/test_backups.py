@@ -6,6 +6,7 @@ import gzip
 import io
 import tarfile
 
+from starloom_agent.tools.files.archives import _series_name
 from tests.recipes.fleet import Fleet
 
 BACKUP = "back up Papers of the laptop to the server and the phone, keep 2"
@@ -24,13 +25,14 @@ def test_a_backup_lies_on_two_devices_read_back_and_rotated(fleet: Fleet) -> Non
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("Papers/tax.txt", "a letter")
     laptop.write("Papers/2026/invoice.txt", "an invoice")
-    old = [f"laptop-Papers-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
+    series = _series_name("laptop", laptop.folder / "Papers")
+    old = [f"{series}-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
     for name in old:
         server.write(f"Backups/{name}", _archive_of(name))
     server.write("Backups/laptop-Music-20250101T000000Z.tar.gz", "of another folder")
     answer = fleet.submit(BACKUP)
     assert answer.state == "succeeded", answer.told()
-    (new,) = {path for path in server.files("Backups") if path.startswith("laptop-Papers-2026")}
+    (new,) = {path for path in server.files("Backups") if path.startswith(f"{series}-2026")}
     assert set(phone.files("Backups")) == {new}
     assert phone.files("Backups")[new] == server.files("Backups")[new]
     copies = answer.rows("Copies, read back")
@@ -78,3 +80,16 @@ def test_without_a_backup_the_drill_says_so(fleet: Fleet) -> None:
     answer = fleet.submit("prove that the backup on the server can be restored on the phone")
     assert answer.state == "failed", answer.told()
     assert "Backups is not a folder on this device" in answer.sentence
+
+
+def test_a_night_without_the_files_pushes_out_no_backup_and_raises_an_alarm(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    letter = laptop.write("Papers/tax.txt", "a letter")
+    assert fleet.submit("back up Papers of the laptop to the server, keep 1").state == "succeeded"
+    (first,) = server.files("Backups")
+    letter.unlink()
+    answer = fleet.submit("back up Papers of the laptop to the server, keep 1")
+    assert answer.sentence.startswith(
+        "The backup is on server, but it has no file: there was none in 'Papers' on laptop."
+    )
+    assert first in server.files("Backups")

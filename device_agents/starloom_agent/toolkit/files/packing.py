@@ -78,6 +78,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class _Contents(msgspec.Struct, frozen=True, kw_only=True):
     starloom_files: int = 1
     files: list[Listed] = []
+    left_out: int | msgspec.UnsetType = msgspec.UNSET
+    """How many paths could not be packed; unset where all were, as in archives that do not tell it."""
 
 
 class Readable(Protocol):
@@ -99,6 +101,8 @@ class Findings:
     """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons."""
 
     listed: dict[str, Listed] | None = None
+    unpacked_count: int = 0
+    """How many paths of the folder the archive is without, as its own list says."""
     left_out: list[str] = field(default_factory=list)
     left_out_count: int = 0
 
@@ -153,10 +157,13 @@ class Written:
     renamed: list[tuple[str, str]] = field(default_factory=list)
 
 
-def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath) -> Written:
+def write_archive(
+    files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath, unseen: int = 0
+) -> Written:
     """Write files into an archive, in their order; return what it holds.
 
-    `tell` is called with the bytes read so far and a name; `door` opens the files and the archive.
+    `tell` is called with the bytes read so far and a name; `door` opens the files and the archive. `unseen` paths
+    could not be looked at before: the list counts them with the files that cannot be read.
 
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
@@ -197,7 +204,8 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
                 archive_list.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
                 done += head.size
                 tell(done, shown_name(entry.path.name))
-            contents = msgspec.json.encode(_Contents(files=archive_list.listed))
+            left_out = unseen + len(archive_list.unreadable) or msgspec.UNSET
+            contents = msgspec.json.encode(_Contents(files=archive_list.listed, left_out=left_out))
             head = tarfile.TarInfo(LIST_NAME)
             head.size, head.mode = len(contents), 0o644
             archive.addfile(head, io.BytesIO(contents))
@@ -395,7 +403,7 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, 
             assert data is not None  # noqa: S101 - a regular member always has data
             ration.in_heads = False
             if head.name == LIST_NAME:
-                findings.listed = _read_list(data, head.size)
+                _read_list(data, head.size, findings)
                 ration.in_heads = True
                 continue
             # A head may say that it is of a time that is no number, or of no time at all.
@@ -427,19 +435,20 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings) ->
                 continue
             with archive.open(head) as data:
                 if head.filename == LIST_NAME:
-                    findings.listed = _read_list(data, head.file_size)
+                    _read_list(data, head.file_size, findings)
                     continue
                 yield Member(path, safe_path(head.filename), head.file_size, 0, data)
 
 
-def _read_list(data: Readable, size: int) -> dict[str, Listed]:
+def _read_list(data: Readable, size: int, findings: Findings) -> None:
     if size > _LIST_BYTES_MOST:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive is larger than {_LIST_BYTES_MOST} bytes")
     try:
         contents = msgspec.json.decode(data.read(), type=_Contents)
     except msgspec.MsgspecError as error:
         raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive cannot be read: {error}") from error
-    return {item.path: item for item in contents.files}
+    findings.listed = {item.path: item for item in contents.files}
+    findings.unpacked_count = contents.left_out or 0
 
 
 def copy_out(member: Member, into: IO[bytes] | None) -> str:

@@ -38,6 +38,9 @@ _BEYOND = "dated after the new one, does not count"
 _WRONG_SHOWN = 100
 _WHY_SHOWN = 5
 """A person reads the first of them; the count says how many there are."""
+_Lack = tuple[bool, int]
+"""Whether an archive has no file at all, as that of a disk that is not there, and how many paths it is without."""
+_NO_LACK: _Lack = (False, 0)
 _ANY_BYTES = 1024**4
 _ANY_FILES = 1_000_000
 """Archives of our own may be as large as these."""
@@ -126,7 +129,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     archive = context.workdir / "archive.tar.gz"
-    archive_list = write_archive(files, archive, tell, context.files)
+    archive_list = write_archive(files, archive, tell, context.files, unseen=skipped)
     listed, unreadable = archive_list.listed, [*missed, *archive_list.unreadable]
     count = skipped + len(archive_list.unreadable)
     name = f"{_series_name(args.device_name, real)}-{datetime.now(UTC).strftime(_STAMP)}.tar.gz"
@@ -374,6 +377,7 @@ class _ArchiveSeen(TypedDict):
     name: str
     path: str
     sha256: str
+    unpacked: int
     wrong: list[WrongMember]
 
 
@@ -383,7 +387,7 @@ class _ArchiveJudged(_ArchiveSeen):
 
 
 class ArchiveRead(Named, _ArchiveJudged):
-    """`listed`: it holds a list of its files to compare with."""
+    """`listed`: it holds a list of its files to compare with; `unpacked`: how many paths could not be packed."""
 
 
 class ArchivesRead(TypedDict):
@@ -418,6 +422,7 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
         "sha256": digest,
         "files": 0,
         "listed": False,
+        "unpacked": 0,
         "wrong": [],
     }
     if file.hash and file.hash != digest:
@@ -437,6 +442,7 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
         if digests.get(path) != expected_digest
     ]
     row["files"], row["listed"], row["wrong"] = len(digests), findings.listed is not None, wrong[:_WRONG_SHOWN]
+    row["unpacked"] = findings.unpacked_count
     return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
 
 
@@ -445,8 +451,9 @@ class Rotate(Args, frozen=True, kw_only=True):
 
     A series is the archives of one device and folder, as `archive.pack` names them; other files are not touched. An
     archive counts only if it can be read to its end, is as its list says, and has no name that is newer than the
-    newest of `files`; one that does not count stays and is named. A new archive that equals the one before it takes
-    its place: a folder that nobody changed does not push out older states.
+    newest of `files`; one that does not count stays and is named. Where files could not be packed into any of those,
+    or they have none, the newest older one with less left out stays as well. A new archive that equals the one before
+    it takes its place: a folder that nobody changed does not push out older states.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]
@@ -478,9 +485,13 @@ class Rotated(TypedDict):
 
 @dataclass(frozen=True)
 class _Series:
-    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest."""
+    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest.
+
+    `fuller` is one more that stays, because each of the newest has more left out.
+    """
 
     stay: tuple[Path, ...]
+    fuller: Path | None
     bad: dict[Path, str]
     old: frozenset[Path]
     twin: Path | None
@@ -550,47 +561,55 @@ def _state(path: Path, series: _Series, new: Mapping[str, FileRef]) -> str:
         return f"damaged, does not count: {series.bad[path]}"
     if path in series.old:
         return "same as the new one, in the trash" if path == series.twin else "in the trash"
+    if path == series.fuller:
+        return "kept, newer ones have more left out"
     return "new" if path.name in new else "kept"
 
 
 def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, FileRef], keep: int) -> _Series:
     """Decide which archives of a series, the newest first, stay: each one that counts was read back to its end.
 
-    Reading stops at the last one that is kept. An older one goes unread, since enough whole ones are newer.
+    Reading stops at the last one that is kept, or at the one that stays beside them because it has less left out. An
+    older one goes unread, since enough whole ones are newer.
     """
     stay: list[Path] = []
+    lacks: list[_Lack] = []
     bad: dict[Path, str] = {}
-    twin, newest = None, ""
+    twin, fuller, newest = None, None, ""
+    whole_count = 0
     for path in archives:
-        may_be_twin = len(stay) == 1 and twin is None and stay[0].name in new
-        if len(stay) == keep and not may_be_twin:
+        may_be_twin = whole_count == 1 and stay[0].name in new
+        is_full = len(stay) == keep
+        if is_full and not may_be_twin and (fuller is not None or min(lacks) == _NO_LACK):
             break
-        digest, why = _read_back(context, path, new.get(path.name))
+        digest, why, lack = _read_back(context, path, new.get(path.name))
+        whole_count += not why
         if why:
             bad[path] = why
         elif may_be_twin and digest == newest:
             twin = path
-        elif len(stay) < keep:
+        elif not is_full:
             newest = newest or digest
             stay.append(path)
-        else:
-            break
+            lacks.append(lack)
+        elif fuller is None and lack < min(lacks):
+            fuller = path
     if twin is not None:
         # The older file stays and the newer name points to it: so it is one file over any number of nights.
         with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
             context.files.link(twin, stay[0])
-    return _Series(tuple(stay), bad, frozenset(archives) - {*stay, *bad}, twin)
+    return _Series(tuple(stay), fuller, bad, frozenset(archives) - {*stay, *bad, fuller}, twin)
 
 
-def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str]:
-    """Return the hash of an archive, and why it does not count; empty if it is whole."""
+def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str, _Lack]:
+    """Return the hash of an archive, why it does not count (empty if it is whole), and what it lacks of its folder."""
     limits = Limits(bytes=_ANY_BYTES, files=_ANY_FILES)
     sha256 = stored.sha256 if stored is not None else ""
     try:
         judged = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
     except ToolFailed as failure:
-        return "", failure.detail
-    return judged["sha256"], judged["why"]
+        return "", failure.detail, _NO_LACK
+    return judged["sha256"], judged["why"], (judged["files"] == 0, judged["unpacked"])
 
 
 TOOLS = (

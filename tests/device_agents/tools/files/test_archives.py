@@ -11,6 +11,7 @@ import io
 import lzma
 import os
 import re
+import shutil
 import stat
 import tarfile
 import zipfile
@@ -23,7 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.packing import Findings, Limits, copy_out, members, safe_path
+from starloom_agent.toolkit.files.packing import Findings, Limits, copy_out, members, safe_path, write_archive
+from starloom_agent.toolkit.files.walking import Found
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.tools.files import archives
 from tests.device_agents.tools.conftest import Device
@@ -117,6 +119,8 @@ def test_a_file_that_cannot_be_read_is_told(device: Device, monkeypatch: pytest.
     monkeypatch.setattr(Beneath, "open", refuse)
     packed = device.call("archive.pack", path="Papers")
     assert (packed["files"], packed["unreadable"]) == (1, ["locked.txt: Permission denied"])
+    read = device.call("archive.verify", files=packed["archives"])
+    assert [(row["ok"], row["unpacked"]) for row in read["archives"]] == [(True, 1)]
 
 
 @pytest.mark.parametrize("pack", [lambda data: data, gzip.compress, bz2.compress, lzma.compress])
@@ -542,3 +546,50 @@ def test_a_folder_that_cannot_be_read_is_named_by_a_backup(device: Device, monke
     packed = device.call("archive.pack", path="in")
     assert (packed["unreadable"], packed["unreadable_count"]) == (["locked: it cannot be read: Permission denied"], 1)
     assert packed["summary"]["why"] == "locked: it cannot be read: Permission denied"
+
+
+def lacking(device: Device, *texts: str, left_out: int = 0) -> bytes:
+    """Return an archive of files with these texts, made where so many paths could not be looked at."""
+    files = [
+        Found(path, path.name, path.stat().st_size, 0)
+        for number, text in enumerate(texts)
+        if (path := device.write(f"Packed/{number}.txt", text))
+    ]
+    archive = device.folder / "packed.tar.gz"
+    archive.unlink(missing_ok=True)
+    door = Beneath(read=(device.folder,), write=(device.folder,))
+    write_archive(files, archive, lambda _done, _name: None, door, unseen=left_out)
+    return archive.read_bytes()
+
+
+def test_archives_that_are_not_whole_do_not_push_out_the_last_whole_one(device: Device) -> None:
+    whole = lacking(device, "letters", "notes")
+    assert whole != lacking(device, "letters", "notes", left_out=1)
+    nights = {day: lacking(device, f"notes {day}", left_out=1) for day in (3, 4, 5)}
+    assert rotated(device, {1: archive_of("older"), 2: whole, **nights}, keep=2, new=5) == {
+        5: "new",
+        4: "kept",
+        3: "in the trash",
+        2: "kept, newer ones have more left out",
+        1: "in the trash",
+    }
+
+
+def test_where_something_is_always_left_out_the_one_with_the_least_stays(device: Device) -> None:
+    nights = {day: lacking(device, f"notes {day}", left_out=count) for day, count in ((1, 1), (2, 2), (3, 2), (4, 2))}
+    assert rotated(device, nights, keep=1, new=4) == {
+        4: "new",
+        3: "in the trash",
+        2: "in the trash",
+        1: "kept, newer ones have more left out",
+    }
+    same = {day: lacking(device, f"notes {day}", left_out=1) for day in (1, 2, 3)}
+    shutil.rmtree(device.folder / "Backups")
+    assert rotated(device, same, keep=2, new=3) == {3: "new", 2: "kept", 1: "in the trash"}
+
+
+def test_the_archive_of_an_empty_folder_pushes_out_no_photos(device: Device) -> None:
+    assert rotated(device, {1: lacking(device, "photo"), 2: lacking(device)}, keep=1, new=2) == {
+        2: "new",
+        1: "kept, newer ones have more left out",
+    }
