@@ -160,12 +160,16 @@ def test_updates_go_from_machine_to_machine_and_stop_at_a_failure(operated: Flee
 
 
 class _App(Quiet, BaseHTTPRequestHandler):
-    """Serves the deployed file; a broken one makes it fail, as a bad release would."""
+    """Serves the deployed file; a broken one makes it fail, as a bad release would.
+
+    Before it answers, another deployment on this machine has kept its own old file where every one kept it once.
+    """
 
     live: Path
 
     def do_GET(self) -> None:
         text = self.live.read_text(encoding="utf-8")
+        (self.live.parents[1] / "deploy-previous").write_text("of another deployment", encoding="utf-8")
         self.reply(500 if "broken" in text else 200)
 
 
