@@ -38,7 +38,8 @@ _NAMED_MOST = 5
 
 
 class List(Args, frozen=True, kw_only=True):
-    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry.
+    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry. `left_out` says
+    how many entries there are beyond `limit`.
 
     Without `path`, or with `.`, every granted folder is listed; entries of all but the first are named `FOLDER/NAME`.
     """
@@ -61,6 +62,7 @@ class FolderEntry(Named):
 class FolderList(TypedDict):
     count: int
     entries: list[FolderEntry]
+    left_out: list[LeftOut]
     path: str
     truncated: bool
 
@@ -83,9 +85,17 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
     return {
         "path": os.fspath(first),
         "entries": entries[: args.limit],
+        "left_out": _beyond(args, len(entries) - args.limit),
         "count": len(entries),
         "truncated": len(entries) > args.limit,
     }
+
+
+def _beyond(args: List, unlisted: int) -> list[LeftOut]:
+    if unlisted <= 0:
+        return []
+    why = f"{unlisted:,} more entries are there, and a list has at most {args.limit:,}"
+    return [{**of_device(args.device_name), "path": args.path or ".", "why": why}]
 
 
 def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> list[FolderEntry]:
