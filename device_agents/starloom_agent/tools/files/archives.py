@@ -451,9 +451,8 @@ class Rotate(Args, frozen=True, kw_only=True):
 
     A series is the archives of one device and folder, as `archive.pack` names them; other files are not touched. An
     archive counts only if it can be read to its end, is as its list says, and has no name that is newer than the
-    newest of `files`; one that does not count stays and is named. Where files could not be packed into any of those,
-    or they have none, the newest older one with less left out stays as well. A new archive that equals the one before
-    it takes its place: a folder that nobody changed does not push out older states.
+    newest of `files`; one that does not count stays and is named. The newest older one with less left out than those
+    stays, too. A new archive takes the place of an equal one before it.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]

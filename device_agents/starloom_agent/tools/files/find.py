@@ -38,8 +38,7 @@ _NAMED_MOST = 5
 
 
 class List(Args, frozen=True, kw_only=True):
-    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry. `left_out` says
-    how many entries there are beyond `limit`.
+    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry.
 
     Without `path`, or with `.`, every granted folder is listed; entries of all but the first are named `FOLDER/NAME`.
     """
@@ -139,11 +138,10 @@ class Find(Args, frozen=True, kw_only=True):
     them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words
     of several files, and `all wavs` are of a sort. `newer_than` and `older_than` are an age (`7d`) or a moment
     (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size`
-    keeps files as large as another one, which alone can be equal. `device_name` is put into each row, to merge lists
-    of several devices. `not_under` leaves out one folder. `root` may be a file, too; `file` is the one file of this
-    name, or of this path below the root. `largest` keeps the largest of more than `limit` files, largest first, and
-    `order` the first of another order. `whole` is for a copy of a folder: hidden files, modes and empty folders come
-    along, and `left_out` names the links.
+    keeps files as large as another one, which alone can be equal. `device_name` is put into each row. `not_under`
+    leaves out one folder. `root` may be a file, too; `file` is the one file of this name, or of this path below the
+    root. `largest` keeps the largest of more than `limit` files, and `order` the first of another order. `whole` is for
+    a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""

@@ -28,7 +28,7 @@ _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
 
 class Status(Args, frozen=True, kw_only=True):
     """Without `names`: the services that failed; none where there is no service manager, which `note` then says, and
-    `unseen` of the summary. Those in `down_before` are not `down`: they were it in an earlier look.
+    `unseen` of the summary. Those in `down_before` are not `down`.
     """
 
     names: tuple[str, ...] = ()

@@ -181,11 +181,10 @@ def ordered(rows: list[Row], by: Sequence[str]) -> list[Row]:
 
 class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
-    `mark_differences` names a field; a value that more than half of the rows have is the usual one, and rows with
-    another are marked. `values` is how many different ones there are. `lead`
+    `mark_differences` names a field: rows with another value than more than half have are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
     first, with the number of the others unless it stands `alone`; `empty`: no row; `differs` is said of each marked
-    row. The line begins with what the rows in `unseen` say under that name: what could not be looked at.
+    row. The line begins with what the rows in `unseen` could not look at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
