@@ -167,7 +167,7 @@ class SmallPictures(TypedDict):
 _ENDINGS = {"image/jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"), "image/png": (".png",)}
 
 
-def _named(name: str, media: str) -> str:
+def _name_of_kind(name: str, media: str) -> str:
     """Return the name of a picture of this kind: another ending is kept before its own."""
     endings = _ENDINGS[media]
     return name if name.lower().endswith(endings) else name + endings[0]
@@ -178,7 +178,7 @@ def _stored(context: ToolContext, number: int, file: FileRef, small: _Small) -> 
     target = context.workdir / f"small-{number}"
     with plain(target, "writing"), context.files.create(target) as out:
         out.write(data)
-    stored = context.put(target, name=_named(file.shown_name, media), media=media)
+    stored = context.put(target, name=_name_of_kind(file.shown_name, media), media=media)
     return {**stored, "source": file.hash, "width": width, "height": height}
 
 
