@@ -19,7 +19,7 @@ from starloom.planner.requests.matching import Match, match
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.tools.system import services
 from starloom_protocol.plan import ParamDoc, Recipe
-from tests.planner.recipe_run import TOOLS, Fleet, Run, fits
+from tests.planner.recipe_run import TOOLS, Fleet, Run, fits, write_archive
 from tests.served import Quiet, Served
 
 # Every service there is runs, and none has failed.
@@ -110,6 +110,23 @@ def test_the_backup_of_a_time_is_restored(at: str, files: list[str], tmp_path: P
     assert sorted(Path(row["path"]).name for row in rows) == files
 
 
+@pytest.mark.parametrize("name", ["restore-drill", "restore-backup"])
+def test_the_backup_whose_name_fits_best_is_taken_before_a_newer_one(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    nas = fleet.machines["nas"].folder / "Backups"
+    for days, folder in enumerate(("Photos", "Work_Photos")):
+        archive = nas / f"laptop-{folder}-2026110{2 - days}T000000Z.tar.gz"
+        write_archive({f"{folder}.txt": "x"}, archive, tmp_path / "packed")
+        os.utime(archive, (2_000_000_000 - 86_400 * days,) * 2)
+    assert recipe.test is not None
+    check = plan_recipe(recipe, {**recipe.test.params, "what": "Work Photos"}, fleet.view())
+    assert check.plan is not None, check.faults
+    run = Run(fleet, check.plan)
+    run.all()
+    assert run.done["complete"].shown("/rows/0/name") == "laptop-Work_Photos-20261101T000000Z.tar.gz"
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_tool_and_effect_of_a_recipe_is_declared(name: str, tmp_path: Path) -> None:
     recipe = RECIPES[name]
@@ -167,6 +184,16 @@ def test_photo_backup_copies_each_picture_once_and_shows_it(tmp_path: Path) -> N
     assert "rose.png" in sheet
     assert run.done["ask-room"].skipped
     assert [task for task, _ in run.calls].count("send") == 2  # the equal folder was dropped
+
+
+def test_photo_backup_by_names_keeps_a_folder_whose_pictures_are_elsewhere_too(tmp_path: Path) -> None:
+    fleet, run = ran(RECIPES["photo-backup"], tmp_path, names="path")
+    there = {
+        name: {path.relative_to(fleet.machines[name].folder) for path in fleet.machines[name].folder.rglob("*.png")}
+        for name in ("phone", "server")
+    }
+    assert there["phone"] <= there["server"]
+    assert run.done["proof"].value["files"] == len(there["phone"])
 
 
 def test_photo_backup_run_again_writes_nothing_new(tmp_path: Path) -> None:

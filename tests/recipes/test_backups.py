@@ -94,3 +94,15 @@ def test_without_a_backup_the_drill_says_so(fleet: Fleet) -> None:
     answer = fleet.submit("prove that the backup on the server can be restored on the phone")
     assert answer.state == "failed", answer.told()
     assert "Backups is not a folder on this device" in answer.sentence
+
+
+def test_a_night_without_the_files_pushes_out_no_backup(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    letter = laptop.write("Papers/tax.txt", "a letter")
+    assert fleet.submit("back up Papers of the laptop to the server, keep 1").state == "succeeded"
+    (first,) = server.files("Backups")
+    letter.unlink()
+    answer = fleet.submit("back up Papers of the laptop to the server, keep 1")
+    assert answer.state == "failed", answer.told()
+    assert "The folder has no file that can be read" in answer.told()
+    assert first in server.files("Backups")

@@ -22,9 +22,10 @@ SYSTEMCTL = """#!/bin/sh
 cd "$HOME" || exit 9
 case "$1" in
 is-system-running) echo running ;;
-list-units) ;;
+list-units) cat failed 2>/dev/null || true ;;
 show) for name in "$@"; do last=$name; done
     state=active; [ -e broken ] && [ -e restarted ] && state=failed
+    grep -q "^$last " failed 2>/dev/null && state=failed
     printf 'Id=%s\\nLoadState=loaded\\nActiveState=%s\\nSubState=x\\nNRestarts=0\\n' "$last" "$state" ;;
 restart) date +%s.%N >> restarted ;;
 esac
@@ -140,7 +141,19 @@ def test_the_port_is_part_of_the_proof_and_asked_about_before_anything_is_touche
     assert [name.partition(".")[0] for name in answer.view.tasks if "." in name].count("answers") == 1
 
 
+def test_an_update_after_which_a_service_is_down_stops_the_rest(operated: Fleet) -> None:
+    for name in ("laptop", "server"):
+        operated.device(name).program("install-updates", f"{PATCH}echo 'db.service loaded failed' > failed\n")
+    answer = operated.run(
+        "patch-one-by-one", {"command": ["install-updates"], "where": {"any": [{"name": "laptop"}, {"name": "server"}]}}
+    )
+    assert answer.state == "partial", answer.told()
+    assert touched(operated, "patched") == ["laptop"]
+    assert "db.service" in answer.told()
+
+
 def test_updates_go_from_machine_to_machine_and_stop_at_a_failure(operated: Fleet) -> None:
+    operated.device("laptop").write("failed", "old.timer loaded failed failed A job that failed last month\n")
     command = {"command": ["install-updates"], "where": {"any": [{"name": "laptop"}, {"name": "server"}]}}
     answer = operated.run("patch-one-by-one", command)
     assert answer.state == "succeeded", answer.told()
@@ -160,12 +173,16 @@ def test_updates_go_from_machine_to_machine_and_stop_at_a_failure(operated: Flee
 
 
 class _App(Quiet, BaseHTTPRequestHandler):
-    """Serves the deployed file; a broken one makes it fail, as a bad release would."""
+    """Serves the deployed file; a broken one makes it fail, as a bad release would.
+
+    Before it answers, another deployment on this machine has kept its own old file where every one kept it once.
+    """
 
     live: Path
 
     def do_GET(self) -> None:
         text = self.live.read_text(encoding="utf-8")
+        (self.live.parents[1] / "deploy-previous").write_text("of another deployment", encoding="utf-8")
         self.reply(500 if "broken" in text else 200)
 
 

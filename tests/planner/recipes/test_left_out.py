@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.planner.recipes.catalogue import plan_recipe
+from starloom_agent.tools.files import find
 from starloom_protocol.values import canonical
 from tests.planner.recipe_run import Fleet, Run
 from tests.planner.test_recipes import RECIPES, fixture_of
@@ -57,3 +58,24 @@ def test_a_recipe_that_searches_names_what_it_left_out(name: str, tmp_path: Path
 def test_a_recipe_that_left_nothing_out_says_so_plainly(name: str, tmp_path: Path) -> None:
     said = texts(of_fixture(SEARCHES[name], tmp_path, odd=False))
     assert not [text for text in said if "left out" in text or " other " in text]
+
+
+@pytest.mark.parametrize("name", ["list-folder", "tidy-folder"])
+def test_entries_beyond_a_listing_are_said(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    why = "7 more entries are there"
+    monkeypatch.setattr(find, "_beyond", lambda args, _unlisted: [{"path": args.path, "why": why}])
+    said = texts(of_fixture(RECIPES[name], tmp_path, odd=False))
+    assert any(why in text for text in said), said
+
+
+def test_files_whose_lines_have_no_room_are_said(tmp_path: Path) -> None:
+    recipe = RECIPES["search-in-files"]
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    for number in range(201):
+        (fleet.machines["nas"].folder / "Papers" / f"{number}.txt").write_text("an invoice", encoding="utf-8")
+    assert recipe.test is not None
+    check = plan_recipe(recipe, dict(recipe.test.params), fleet.view())
+    assert check.plan is not None, check.faults
+    run = Run(fleet, check.plan)
+    run.all()
+    assert any("the text, and an answer has at most 200 lines" in text for text in texts(run))

@@ -34,8 +34,8 @@ _SIGNATURE_TAGS: Final = {
 _EXIF_CHARS_MOST: Final = 1024
 
 
-def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
-    """Return bytes, media type, width and height; upright, as the camera was held, in the same colours.
+def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int, str]:
+    """Return bytes, media type, width and height, and what is lost; upright, as the camera was held, in its colours.
 
     Of what was noted in the picture, date, camera and copyright stay; the place where it was taken does not.
 
@@ -60,6 +60,7 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
                 picture.draft("RGB", (longest_px, longest_px))
                 exif = _signature_of(picture.getexif())
                 small = ImageOps.exif_transpose(picture)
+                lost = png.FRAMES_LOST if _has_another_frame(picture) else ""
         small.thumbnail((longest_px, longest_px))
         out = io.BytesIO()
         # The profile says which colours its numbers mean, so it stays as long as these do.
@@ -69,15 +70,26 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
         about = {"icc_profile": profile, "exif": exif}
         if small.mode in ("L", "RGB"):
             small.save(out, "JPEG", quality=_QUALITY, **about)
-            return out.getvalue(), "image/jpeg", small.width, small.height
+            return out.getvalue(), "image/jpeg", small.width, small.height, lost
         small.convert("RGBA").save(out, "PNG", **about)
-        return out.getvalue(), "image/png", small.width, small.height
+        return out.getvalue(), "image/png", small.width, small.height, lost
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise NotReadable("it has more pixels than this device decodes") from None
     except UnidentifiedImageError:
         raise NotReadable(f"its {kind} data is broken or of a kind that this device does not decode") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise NotReadable(f"its {kind} data is broken or cut short: {error}") from error
+
+
+def _has_another_frame(picture: Image.Image) -> bool:
+    """Tell whether a picture moves or has a second page. Not how many: that reads each of them."""
+    try:
+        picture.seek(1)
+    except EOFError:
+        return False
+    except (OSError, SyntaxError, TypeError, ValueError):
+        pass  # there is one, and it is broken
+    return True
 
 
 def _signature_of(exif: Image.Exif) -> bytes:

@@ -21,6 +21,7 @@ PROFILE_BYTES_MOST = 256 * 1024
 """Those of cameras and screens have under 4 KiB, those of printers more than this. A small picture without the profile
 of its numbers would have other colours."""
 PROFILE_TOO_LARGE = f"its colour profile has more than {PROFILE_BYTES_MOST // 1024} KiB"
+FRAMES_LOST = "it has the first of several frames or pages alone"
 _GREY = frozenset({0, 4})
 """The types whose pictures become RGB here, for which a profile of greys would be wrong."""
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -32,12 +33,16 @@ class NotReadable(Exception):
 
 @dataclass(frozen=True)
 class Picture:
-    """`pixels` are rows of RGB bytes from the top left, without gaps; `profile` is the body of its chunk `iCCP`."""
+    """`pixels` are rows of RGB bytes from the top left, without gaps; `profile` is the body of its chunk `iCCP`.
+
+    `lost` says what of the file is not in it, as a sentence's second half.
+    """
 
     width: int
     height: int
     pixels: bytes
     profile: bytes = b""
+    lost: str = ""
 
 
 def encode(picture: Picture, *, level: int = 6) -> bytes:
@@ -94,6 +99,7 @@ def decode(data: bytes) -> Picture:
     palette = b""
     clear = b""
     profile = b""
+    frames = 1
     packed: list[bytes] = []
     for kind, body in _chunks(data):
         if kind == b"IHDR":
@@ -102,6 +108,8 @@ def decode(data: bytes) -> Picture:
             palette = body
         elif kind == b"tRNS":
             clear = body
+        elif kind == b"acTL":
+            frames = int.from_bytes(body[:4], "big")
         elif kind == b"iCCP" and head is not None and head.colour not in _GREY:
             profile = body
         elif kind == b"IDAT":
@@ -112,7 +120,11 @@ def decode(data: bytes) -> Picture:
     rows = _unfilter(_inflate(packed, (stride + 1) * head.height), stride, head.channels)
     if len(profile) > PROFILE_BYTES_MOST:
         raise NotReadable(PROFILE_TOO_LARGE)
-    return Picture(head.width, head.height, _to_rgb(rows, head, palette, clear), profile)
+    pixels = _to_rgb(rows, head, palette, clear)
+    lost = [FRAMES_LOST] if frames > 1 else []
+    if _is_clear_somewhere(rows, head, clear):
+        lost.append("its transparent parts are white")
+    return Picture(head.width, head.height, pixels, profile, "; ".join(lost))
 
 
 def require_whole(data: bytes) -> None:
@@ -256,6 +268,14 @@ def _unfilter_paeth(line: bytes, above: bytes, step: int) -> bytes:
         near = left if by_left <= by_up and by_left <= by_corner else up if by_up <= by_corner else corner
         row[index] = (row[index] + near) & 255
     return bytes(row)
+
+
+def _is_clear_somewhere(rows: list[bytes], head: _Head, clear: bytes) -> bool:
+    """Tell whether a pixel lets through what lies behind it, as far as `_to_rgb` looks at that."""
+    if head.colour in (4, 6):
+        return any(min(row[head.channels - 1 :: head.channels]) < 255 for row in rows)
+    see_through = bytes(number for number, alpha in enumerate(clear) if alpha < 255) if head.colour == 3 else b""
+    return any(row.translate(None, see_through) != row for row in rows)
 
 
 def _over_white(value: bytes, alpha: bytes) -> bytes:

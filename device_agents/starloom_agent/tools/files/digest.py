@@ -39,13 +39,14 @@ class _Meter:
 class Hash(Args, frozen=True, kw_only=True):
     """Hash `paths`, `files` or whole `folders`. With `compare`, `files` (as `fs.write` gives them) are read back and
     must equal their hashes, which proves a copy (`equal`); where `expect` names folders, also the contents of the
-    folder `folder` in it.
+    folder `folder` in it. With `name_by` path no folder is a duplicate.
     """
 
     paths: Annotated[tuple[str, ...], msgspec.Meta(examples=[["a.pdf"]])] = ()
     files: tuple[FileRef, ...] = ()
     folders: tuple[FolderRef, ...] = ()
     find_duplicates: Literal["", "folders", "files"] = ""
+    name_by: Literal["hash", "path"] = "hash"
     compare: bool = False
     expect: list[FolderRef] | None = None
     folder: str = ""
@@ -161,6 +162,8 @@ def _hash_folders(context: ToolContext, args: Hash) -> Hashes:
         if folder.below:
             hashed["below"] = folder.below
         folders.append(hashed)
+    if args.name_by == "path":  # each has a place of its own where `fs.write` copies by path
+        return {"folders": folders, "duplicates": []}
     # An empty folder equals every other empty one, which says nothing worth acting on.
     marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
     return {"folders": folders, "duplicates": _positions_of_repeats(marks)}

@@ -62,6 +62,7 @@ class FolderEntry(Named):
 class FolderList(TypedDict):
     count: int
     entries: list[FolderEntry]
+    left_out: list[LeftOut]
     path: str
     truncated: bool
 
@@ -84,9 +85,17 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
     return {
         "path": os.fspath(first),
         "entries": entries[: args.limit],
+        "left_out": _beyond(args, len(entries) - args.limit),
         "count": len(entries),
         "truncated": len(entries) > args.limit,
     }
+
+
+def _beyond(args: List, unlisted: int) -> list[LeftOut]:
+    if unlisted <= 0:
+        return []
+    why = f"{unlisted:,} more entries are there, and a list has at most {args.limit:,}"
+    return [{**of_device(args.device_name), "path": args.path or ".", "why": why}]
 
 
 def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> list[FolderEntry]:
@@ -130,11 +139,10 @@ class Find(Args, frozen=True, kw_only=True):
     them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words
     of several files, and `all wavs` are of a sort. `newer_than` and `older_than` are an age (`7d`) or a moment
     (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size`
-    keeps files as large as another one, which alone can be equal. `device_name` is put into each row, to merge lists
-    of several devices. `not_under` leaves out one folder. `root` may be a file, too; `file` is the one file of this
-    name, or of this path below the root. `largest` keeps the largest of more than `limit` files, largest first, and
-    `order` the first of another order. `whole` is for a copy of a folder: hidden files, modes and empty folders come
-    along, and `left_out` names the links.
+    keeps files as large as another one, which alone can be equal. `device_name` is put into each row. `not_under`
+    leaves out one folder. `root` may be a file, too; `file` is the one file of this name, or of this path below the
+    root. `largest` keeps the largest of more than `limit` files, and `order` the first of another order. `whole` is for
+    a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""

@@ -111,8 +111,12 @@ class Resize(Args, frozen=True, kw_only=True):
     unreadable: Literal["list", "fail", "original"] = "list"
 
 
-def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
-    """Return bytes, media type, width and height.
+_Small = tuple[bytes, str, int, int, str]
+"""Bytes, media type, width and height of a picture, and what of it is lost."""
+
+
+def _small_version(data: bytes, longest_px: int) -> _Small:
+    """Return the small version of a picture.
 
     Raises:
         NotReadable: with the reason, as a sentence's second half.
@@ -126,15 +130,16 @@ def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
             size = headers.measure(preview) if preview else None
             if preview is None or size is None:
                 raise
-            return preview, "image/jpeg", size.width, size.height
-    small = shrink(png.decode(data), longest_px)
-    return png.encode(small), "image/png", small.width, small.height
+            return preview, "image/jpeg", size.width, size.height, ""
+    picture = png.decode(data)
+    small = shrink(picture, longest_px)
+    return png.encode(small), "image/png", small.width, small.height, picture.lost
 
 
-def _as_it_is(data: bytes) -> tuple[bytes, str, int, int] | None:
+def _as_it_is(data: bytes) -> _Small | None:
     """Return a JPEG whole, as `_small_version` would a small one: every browser can show it smaller."""
     measured = headers.measure(data) if data[:2] == _JPEG and len(data) <= _ORIGINAL_BYTES_MOST else None
-    return None if measured is None else (data, "image/jpeg", measured.width, measured.height)
+    return None if measured is None else (data, "image/jpeg", measured.width, measured.height, "")
 
 
 class SmallPicture(Stored):
@@ -152,41 +157,55 @@ class SkippedPicture(TypedDict):
 
 
 class SmallPictures(TypedDict):
+    """`lessened` are those of `files` that lack something beside their size."""
+
     files: list[SmallPicture]
+    lessened: list[SkippedPicture]
     skipped: list[SkippedPicture]
 
 
-def _stored(
-    context: ToolContext, number: int, file: FileRef, data: bytes, media: str, width: int, height: int
-) -> SmallPicture:
+_ENDINGS = {"image/jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"), "image/png": (".png",)}
+
+
+def _name_of_kind(name: str, media: str) -> str:
+    """Return the name of a picture of this kind: another ending is kept before its own."""
+    endings = _ENDINGS[media]
+    return name if name.lower().endswith(endings) else name + endings[0]
+
+
+def _stored(context: ToolContext, number: int, file: FileRef, small: _Small) -> SmallPicture:
+    data, media, width, height, _ = small
     target = context.workdir / f"small-{number}"
     with plain(target, "writing"), context.files.create(target) as out:
         out.write(data)
-    stored = context.put(target, name=file.shown_name, media=media)
+    stored = context.put(target, name=_name_of_kind(file.shown_name, media), media=media)
     return {**stored, "source": file.hash, "width": width, "height": height}
 
 
 def resize(context: ToolContext, args: Resize) -> SmallPictures:
     pictures: list[SmallPicture] = []
     skipped: list[SkippedPicture] = []
+    lessened: list[SkippedPicture] = []
     for number, file in enumerate(args.files):
         data = b""
         try:
             with opened(context, file.artifact, file.path, file.shown_name) as whole:
                 data = whole.read(_PICTURE_BYTES_MOST)
-            small, media, width, height = _small_version(data, args.longest_px)
+            small = _small_version(data, args.longest_px)
         except png.NotReadable as reason:
             if args.unreadable == "fail":
                 raise ToolFailed(Code.TOOL_FAILED, f"{file.shown_name} cannot be made smaller: {reason}") from reason
             original = _as_it_is(data) if args.unreadable == "original" else None
             if original is not None:
-                pictures.append(_stored(context, number, file, *original))
+                pictures.append(_stored(context, number, file, original))
                 continue
             skipped.append({"name": file.shown_name, "source": file.hash, "reason": str(reason)})
             continue
-        pictures.append(_stored(context, number, file, small, media, width, height))
+        pictures.append(_stored(context, number, file, small))
+        if lost := small[-1]:
+            lessened.append({"name": file.shown_name, "source": file.hash, "reason": lost})
         context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
-    return {"files": pictures, "skipped": skipped}
+    return {"files": pictures, "lessened": lessened, "skipped": skipped}
 
 
 TOOLS = (

@@ -87,6 +87,8 @@ class _Reading:
         self.files = 0
         self.hits = 0
         self.lines = 0
+        self.unlisted = 0
+        """The files with the text none of whose lines have room in the answer."""
         self.complete = True
         self.rows: list[FoundLine] = []
         self.left_out: list[LeftOut] = []
@@ -179,6 +181,8 @@ class _Reading:
             self.complete = False
             if room:
                 self.rows[-1]["more"] = len(hits) - room
+            else:
+                self.unlisted += 1
         return True
 
 
@@ -211,6 +215,9 @@ def search(context: ToolContext, args: Search) -> FoundLines:
             reading.leave_out(missed.below, missed.why)
         for below in walk.trashes:
             reading.leave_out(below, OF_THE_TRASH)
+    if reading.unlisted:
+        number = f"{reading.unlisted:,} more file{' has' if reading.unlisted == 1 else 's have'}"
+        reading.leave_out(args.root or ".", f"{number} the text, and an answer has at most {args.limit:,} lines")
     return {
         "complete": reading.complete,
         "count": reading.hits,

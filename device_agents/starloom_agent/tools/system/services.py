@@ -28,10 +28,11 @@ _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
 
 class Status(Args, frozen=True, kw_only=True):
     """Without `names`: the services that failed; none where there is no service manager, which `note` then says, and
-    `unseen` of the summary.
+    `unseen` of the summary. Those in `down_before` are not `down`.
     """
 
     names: tuple[str, ...] = ()
+    down_before: tuple[str, ...] = ()
     device_name: str = ""
 
 
@@ -146,7 +147,7 @@ def status(_context: ToolContext, args: Status) -> ServiceStatus:
         rows = launchd_from(run_program(["launchctl", "list"], timeout_s=20).stdout, args.names)
     else:
         rows = _systemd(list(args.names))
-    down = [row["service"] for row in rows if row["state"] != "active"]
+    down = [row["service"] for row in rows if row["state"] != "active" and row["service"] not in args.down_before]
     device = of_device(args.device_name)
     on = f" on {args.device_name}" if args.device_name else ""
     unseen = f"could not look at the services{on} ({note})" if note else ""

@@ -181,10 +181,10 @@ def ordered(rows: list[Row], by: Sequence[str]) -> list[Row]:
 
 class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
-    `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
+    `mark_differences` names a field: rows with another value than more than half have are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
     first, with the number of the others unless it stands `alone`; `empty`: no row; `differs` is said of each marked
-    row. The line begins with what the rows in `unseen` say under that name: what could not be looked at.
+    row. The line begins with what the rows in `unseen` could not look at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -219,9 +219,12 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _usual(rows: list[Row], field: str) -> str:
-    counts = Counter(repr(row.get(field)) for row in rows)
-    return max(counts, key=lambda value: (counts[value], value), default="")
+def _marked(rows: list[Row], field: str) -> tuple[list[bool], int]:
+    """Return which rows differ from most, and the number of different values; without a usual one none differs."""
+    texts = [repr(row.get(field)) for row in rows] if field else []
+    counts = Counter(texts)
+    usual = next((text for text, count in counts.items() if 2 * count > len(rows)), None)
+    return [usual is not None and text != usual for text in texts] or [False] * len(rows), len(counts)
 
 
 def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
@@ -273,11 +276,12 @@ class _Lead(TypedDict, total=False):
 
 
 class ShownTable(Rows, _Lead):
-    """`different` rows have `differs`: true; `lead` is there where it was asked for."""
+    """`different` rows have `differs`: true; the field has so many `values`; `lead` is there where it was asked for."""
 
     columns: list[ShownColumn]
     csv: Stored
     different: int
+    values: int
 
 
 def table(context: ToolContext, args: Table) -> ShownTable:
@@ -286,8 +290,7 @@ def table(context: ToolContext, args: Table) -> ShownTable:
     if not fields:
         names = dict.fromkeys(name for row in rows for name in row)
         fields = [(name, name, "bytes" if name.endswith("bytes") else "") for name in names]
-    usual = _usual(rows, args.mark_differences) if args.mark_differences else ""
-    others = [bool(args.mark_differences) and repr(row.get(args.mark_differences)) != usual for row in rows]
+    others, values = _marked(rows, args.mark_differences)
     body: list[Row] = []
     for row, differs in zip(rows[: args.limit], others, strict=False):
         cells = {field: _cell(row.get(field)) for field, _, _ in fields}
@@ -309,6 +312,8 @@ def table(context: ToolContext, args: Table) -> ShownTable:
                 {**row, "differs": args.lead.differs if other else ""} for row, other in zip(rows, others, strict=True)
             ]
             lead_in = msgspec.structs.replace(args.lead, fields=(*args.lead.fields, "differs"))
+            if values > 1 and lead_in.fine:  # said where none is marked: most have no value in common
+                lead_in = msgspec.structs.replace(lead_in, fine=f"{values} different values.", fine_but="")
         lead["lead"] = " ".join(
             filter(None, (unseen_of(args.unseen or []), lead_of(told_rows, lead_in, unseen=bool(args.unseen))))
         )
@@ -317,7 +322,8 @@ def table(context: ToolContext, args: Table) -> ShownTable:
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
         "rows": body,
         "count": len(rows),
-        "different": sum(bool(row.get("differs")) for row in body),
+        "different": sum(others),
+        "values": values,
         "csv": context.put(path, name=args.name, media="text/csv"),
     }
 

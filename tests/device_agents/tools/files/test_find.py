@@ -380,6 +380,14 @@ def test_entries_of_a_folder_say_their_device(device: Device) -> None:
     assert device.call("fs.list", device_name="nas")["entries"][0]["device"] == "nas"
 
 
+def test_entries_beyond_the_limit_of_a_listing_are_counted_as_left_out(device: Device) -> None:
+    for number in range(5):
+        device.write(f"in/{number}.txt", b"a")
+    assert device.call("fs.list", path="in", limit=5)["left_out"] == []
+    (row,) = device.call("fs.list", path="in", limit=2, device_name="nas")["left_out"]
+    assert row == {"device": "nas", "path": "in", "why": "3 more entries are there, and a list has at most 2"}
+
+
 def test_a_listing_tells_pipes_from_files(device: Device) -> None:
     os.mkfifo(device.write("notes.txt", b"x").parent / "pipe")
     kinds = {row["name"]: row["kind"] for row in device.call("fs.list")["entries"]}

@@ -266,6 +266,32 @@ def test_a_picture_with_a_palette_keeps_what_is_clear(device: Device) -> None:
     given = device.store.take(out.getvalue(), name="drawing.gif")
     (small,) = device.call("image.resize", files=[given], longest_px=30)["files"]
     assert (small["width"], small["height"], small["media"]) == (30, 20, "image/png")
+    assert small["name"] == "drawing.gif.png"
+
+
+@pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
+def test_a_picture_of_several_frames_or_pages_says_that_one_is_left(device: Device, kind: str) -> None:
+    frames = [Image.new("RGB", (80, 40), colour) for colour in ("red", "green", "blue")]
+    for more in ([], frames[1:]):
+        out = io.BytesIO()
+        frames[0].save(out, kind, save_all=True, append_images=more)
+        given = device.store.take(out.getvalue(), name=f"moving.{kind.lower()}")
+        found = device.call("image.resize", files=[given], longest_px=30)
+        assert [row["reason"] for row in found["lessened"]] == ([png.FRAMES_LOST] if more else [])
+        data = device.store.read(found["files"][0])
+        assert found["files"][0]["name"].endswith(".png" if data.startswith(png.SIGNATURE) else ".jpg")
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_a_png_that_is_clear_somewhere_says_that_it_is_white_there(device: Device, mode: str) -> None:
+    for clear in (True, False):
+        out = io.BytesIO()
+        picture = Image.new("RGBA", (80, 40), (0, 0, 255, 255))
+        if clear:
+            picture.paste((0, 0, 0, 0), (0, 0, 40, 40))
+        picture.convert(mode).save(out, "PNG")
+        found = device.call("image.resize", files=[device.store.take(out.getvalue(), name="drawing.png")])
+        assert [row["reason"] for row in found["lessened"]] == (["its transparent parts are white"] if clear else [])
 
 
 def test_a_broken_photo_is_named_as_broken(device: Device) -> None:
@@ -307,7 +333,7 @@ def test_a_photo_made_to_break_its_decoder_is_shown_or_named(kind: str) -> None:
         if chance.random() < 0.3:
             del data[chance.randrange(len(data)) :]
         try:
-            _, _, width, height = decoding.small_version(bytes(data), 32)
+            _, _, width, height, _ = decoding.small_version(bytes(data), 32)
             assert 1 <= max(width, height) <= 32
         except png.NotReadable as reason:
             named += bool(str(reason))

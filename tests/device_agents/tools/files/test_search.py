@@ -148,6 +148,15 @@ def test_it_keeps_its_bounds_and_says_so(device: Device, monkeypatch: pytest.Mon
     assert found["rows"][-1]["more"] == 36
     assert "word" in found["rows"][0]["text"]
     assert len(found["rows"][0]["text"]) <= 246
+    assert found["left_out"] == []
+    other = device.write("other.txt", b"word")
+    (row,) = device.call("fs.search", text="word", limit=15, device_name="nas")["left_out"]
+    assert row == {
+        "device": "nas",
+        "path": ".",
+        "why": "1 more file has the text, and an answer has at most 15 lines",
+    }
+    other.unlink()
     monkeypatch.setattr(search, "_FILE_BYTES_MOST", 100)
     cut = device.call("fs.search", text="word")
     assert {row["path"] for row in cut["left_out"]} == {"long.txt", "many.txt"}

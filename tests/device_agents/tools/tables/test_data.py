@@ -94,6 +94,15 @@ def test_a_table_says_which_rows_differ_from_most_or_that_none_does(device: Devi
     assert device.call("data.table", rows=[], mark_differences="out", lead=lead)["lead"] == "-"
 
 
+@pytest.mark.parametrize(("outs", "values"), [("ab", 2), ("abcde", 5), ("aabb", 2)])
+def test_where_most_rows_have_no_value_in_common_none_is_marked(outs: str, values: int, device: Device) -> None:
+    lead = {"fields": ["device"], "differs": "says something else than most", "fine": "All say the same."}
+    rows = [{"device": f"d{number}", "out": out} for number, out in enumerate(outs)]
+    told = device.call("data.table", rows=rows, mark_differences="out", lead=lead)
+    assert (told["different"], told["values"], told["lead"]) == (0, values, f"{values} different values.")
+    assert not any(row["differs"] for row in told["rows"])
+
+
 def test_a_line_of_no_fields_says_that_all_is_well(device: Device) -> None:
     assert device.call("data.table", rows=[{}], lead={"fields": [], "fine": "All is well."})["lead"] == "All is well."
 
