@@ -215,9 +215,9 @@ async def test_a_repair_tells_the_hint_beside_the_fault() -> None:
 async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled() -> None:
     asked: list[tuple[str, int]] = []
 
-    async def resolve(host: str, port: int) -> str:
+    async def resolve(host: str, port: int) -> list[str]:
         asked.append((host, port))
-        return "127.0.0.1"
+        return ["127.0.0.1"]
 
     async with fake_model(GOOD) as fake:
         endpoint = Endpoint(f"http://models.test:{fake.port}/v1", "fake-1", Wire.OPENAI, KEY)
