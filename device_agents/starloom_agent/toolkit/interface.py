@@ -31,8 +31,10 @@ SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 
 
 @functools.cache
-def takes_secrets(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the arguments of a tool in which a secret may stand."""
+def takes_secrets(kind: type[msgspec.Struct] | type[dict[str, Any]]) -> frozenset[str]:
+    """Return the arguments of a tool in which a secret may stand; a map without names has none."""
+    if not issubclass(kind, msgspec.Struct):
+        return frozenset()
     properties = msgspec.json.schema(kind)["$defs"][kind.__name__].get("properties", {})
     return frozenset(name for name, part in properties.items() if part.get("writeOnly"))
 
@@ -468,7 +470,8 @@ class Tool:
 
     name         its name in plans, `ROOM.VERB`
     title        what it does, as a person reads it in a list
-    args         the type of its arguments; the docstrings of the fields go into the offer
+    args         the type of its arguments; the docstrings of the fields go into the offer. A map where another side
+                 judges them
     run          carries a call out, in a process of its own unless `in_process`
     effects      what a call may do at most; none: it only computes
     repeatability  whether a call that may have run can be made again
@@ -497,7 +500,7 @@ class Tool:
 
     name: str
     title: str
-    args: type[msgspec.Struct]
+    args: type[msgspec.Struct] | type[dict[str, Any]]
     run: Callable[[ToolContext, Any], Any]
     effects: tuple[Effect, ...]
     repeatability: Repeatability

@@ -88,7 +88,9 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
     return resolved
 
 
-def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+def arguments(
+    kind: type[msgspec.Struct] | type[dict[str, Any]], args: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> Any:
     """Return the tool's arguments: `args` with the inputs laid over them by name.
 
     Raises:
