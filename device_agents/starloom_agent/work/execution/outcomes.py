@@ -99,7 +99,8 @@ def arguments(
     try:
         return msgspec.convert({**args, **inputs}, kind)
     except msgspec.ValidationError as error:
-        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) or "none"
+        fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
+        names = ", ".join(field.encode_name for field in fields) or "none"
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{error}. The arguments of this tool: {names}", effect=False) from error
 
 
