@@ -30,8 +30,12 @@ SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 """Marks an argument in which a secret may stand: it goes to no command line, no file and no path."""
 
 
+ArgsType = type[msgspec.Struct] | type[dict[str, Any]]
+"""The type of a tool's arguments; a map where another side names and judges them."""
+
+
 @functools.cache
-def takes_secrets(kind: type[msgspec.Struct] | type[dict[str, Any]]) -> frozenset[str]:
+def takes_secrets(kind: ArgsType) -> frozenset[str]:
     """Return the arguments of a tool in which a secret may stand; a map without names has none."""
     if not issubclass(kind, msgspec.Struct):
         return frozenset()
@@ -470,8 +474,7 @@ class Tool:
 
     name         its name in plans, `ROOM.VERB`
     title        what it does, as a person reads it in a list
-    args         the type of its arguments; the docstrings of the fields go into the offer. A map where another side
-                 judges them
+    args         the type of its arguments; the docstrings of the fields go into the offer
     run          carries a call out, in a process of its own unless `in_process`
     effects      what a call may do at most; none: it only computes
     repeatability  whether a call that may have run can be made again
@@ -500,7 +503,7 @@ class Tool:
 
     name: str
     title: str
-    args: type[msgspec.Struct] | type[dict[str, Any]]
+    args: ArgsType
     run: Callable[[ToolContext, Any], Any]
     effects: tuple[Effect, ...]
     repeatability: Repeatability

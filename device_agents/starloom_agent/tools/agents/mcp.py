@@ -27,7 +27,7 @@ from starloom_agent.toolkit.clients.mcp.keeping import CALL, Keep, Went, decode_
 from starloom_agent.toolkit.clients.mcp.keeping import Ask as AskKept
 from starloom_agent.toolkit.clients.mcp.reading import Ask
 from starloom_agent.toolkit.files.naming import portable_name
-from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import ArgsType, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -85,7 +85,7 @@ def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = F
         conversation.close()
 
 
-def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct] | type[dict[str, Any]]:
+def arguments_of(schema: Mapping[str, Any]) -> ArgsType:
     """Return the type of arguments made from a JSON schema; the server judges the values.
 
     Where the schema names all arguments, they are strict: names and which are needed. Else they are a map as it is.

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.interface import ArgsType, ToolFailed
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import (
@@ -88,9 +88,7 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
     return resolved
 
 
-def arguments(
-    kind: type[msgspec.Struct] | type[dict[str, Any]], args: Mapping[str, Any], inputs: Mapping[str, Any]
-) -> Any:
+def arguments(kind: ArgsType, args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
     """Return the tool's arguments: `args` with the inputs laid over them by name.
 
     Raises:
