@@ -24,6 +24,10 @@ from tests.device_agents.tools.network.test_net import certificate
         ("redis://host:6379/0", "redis://host:6379/1"),
         ("redis://:secret@host:6379", "redis://:secret@host:6379/1"),
         ("rediss://host:6380/1", "rediss://host:6380/2"),
+        ("rediss://host?ssl_ca_certs=/a%20b&ssl_cert_reqs=none&db=3", "rediss://host/1?ssl_ca_certs=%2Fa+b"),
+        ("redis://host?ssl_ca_certs=/a", "redis://host/1"),
+        ("unix://ann:p%40w@/run/v.sock", "redis+socket://ann:p%40w@/run/v.sock?virtual_host=1"),
+        ("unix://:pw@/run/v.sock", "redis+socket://:pw@/run/v.sock?virtual_host=1"),
     ],
 )
 def test_the_broker_is_another_database_of_the_same_server(redis: str, broker: str) -> None:
@@ -69,6 +73,28 @@ def answering(certificate_file: Path, heard: list[bytes]) -> Iterator[int]:
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
     thread.join()
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "told"),
+    [
+        ("localhost", "?ssl_ca_certs={own}", True),
+        ("127.0.0.1", "?ssl_ca_certs={own}&ssl_check_hostname=false", False),
+        ("localhost", "?ssl_cert_reqs=none", False),
+    ],
+    ids=["own authority", "another host", "no check"],
+)
+def test_an_authority_of_the_address_is_trusted_and_no_option_ends_the_check(
+    host: str, options: str, told: bool, tmp_path: Path
+) -> None:
+    own = certificate(tmp_path, 30)
+    heard: list[bytes] = []
+    with answering(own, heard) as port:
+        app = make_celery(broker_url_of(f"rediss://:the-password@{host}:{port}/0{options.format(own=own)}"))
+        with pytest.raises(Exception, match=r"certificate|closed|reset|Connection"):
+            app.send_task(PLAN_TASK, args=["c", "j"], retry=False)
+        app.close()
+    assert (b"the-password" in b"".join(heard)) == told
 
 
 @pytest.mark.parametrize(

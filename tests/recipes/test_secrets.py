@@ -145,7 +145,7 @@ def test_a_plan_waits_for_its_secret_and_nothing_ever_shows_it(fleet: Fleet) -> 
     assert any("***" in text for text in heard), "the stream never carried the cleaned output"
     assert canary_hits == []
 
-    assert "canary removed" in fleet.cli("secret", "rm", "canary")
+    assert "canary removed" in fleet.cli("secret", "rm", "canary", "--yes")
     assert "canary" not in fleet.cli("secret", "ls").split()
 
 

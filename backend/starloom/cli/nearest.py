@@ -1,10 +1,12 @@
-"""A command that does not exist, and the one that was probably meant: near by its letters, or another word for it."""
+"""A command or a name that is not there, and the one that was probably meant: near by its letters, or another word."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+
+from starloom.client.problems import Problem, usage
 
 _OTHER_WORDS: Final = {
     "abort": ("cancel", "stop-all"),
@@ -87,3 +89,10 @@ def meant_by(typed: str, inside: Mapping[str, Sequence[str]]) -> list[str]:
     near = difflib.get_close_matches(typed, inside, n=2)
     near = near or [path for word in difflib.get_close_matches(typed, telling, n=2) for path in telling[word]]
     return near or ([f"show {typed}"] if "show" in inside and "ls" in inside and not any(inside.values()) else [])
+
+
+def unknown(fault: str, name: str, names: Iterable[str], see: str) -> Problem:
+    """Return the mistake that a name is none of these, with the one that is nearly the same, else where they stand."""
+    by_letters = {each.casefold(): each for each in sorted(names)}
+    near = [by_letters[each] for each in difflib.get_close_matches(name.casefold(), by_letters, n=1)]
+    return usage(f"{fault} {name}", f"Did you mean {near[0]}?" if near else f"See `{see}`.")

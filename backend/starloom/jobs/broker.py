@@ -14,7 +14,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -27,22 +27,28 @@ GOAL_TASK = "starloom.goal"
 QUEUE = "starloom"
 KEY_PREFIX = "sl:celery:"
 DATABASE = 1
+_TLS_FILES = frozenset({"ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile"})
+"""The options of an address that name certificates, as the client of Redis knows them."""
 
 
 def broker_url_of(redis_url: str) -> str:
     """Return the URL under which Celery uses the same server as `redis_url`, in a database of its own.
+
+    Of the options of an address by TLS, the files of certificates stay; nothing turns their check off.
 
     Raises:
         ValueError: the URL is not one of a Redis.
     """
     parts = urlsplit(redis_url)
     if parts.scheme == "unix":
-        password = f":{parts.password}@" if parts.password else ""
-        return f"redis+socket://{password}{parts.path}?virtual_host={_next(_number(parts.query))}"
+        who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+        return f"redis+socket://{who}{parts.path}?virtual_host={_next(_number(parts.query))}"
     if parts.scheme in ("redis", "rediss"):
         path = parts.path.strip("/")
         base = int(path) if path.isdecimal() else _number(parts.query)
-        return parts._replace(path=f"/{_next(base)}", query="").geturl()
+        files = {name: value for name, value in parse_qsl(parts.query) if name in _TLS_FILES}
+        kept = urlencode(files) if parts.scheme == "rediss" else ""
+        return parts._replace(path=f"/{_next(base)}", query=kept).geturl()
     raise ValueError(f"{parts.scheme}:// is not a Redis address; use redis://, rediss:// or unix://")
 
 
@@ -60,7 +66,8 @@ def make_celery(broker_url: str) -> Celery:
     """Return the application; it connects on first use."""
     from celery import Celery  # here, because a hub needs it only for its first job
 
-    app = Celery("starloom", broker=broker_url, backend=None)
+    address, _, options = broker_url.partition("?") if broker_url.startswith("rediss:") else (broker_url, "", "")
+    app = Celery("starloom", broker=address, backend=None)
     settings: dict[str, Any] = {
         "accept_content": ["json"],
         "broker_connection_retry_on_startup": True,
@@ -78,8 +85,10 @@ def make_celery(broker_url: str) -> Celery:
         "worker_send_task_events": False,
     }
     if broker_url.startswith("rediss:"):
-        # Celery would give its password to whoever answers: without this it checks no certificate.
-        settings["broker_use_ssl"] = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+        # Celery would give its password to whoever answers: without this it checks no certificate. Options that stay in
+        # the address would take its place.
+        checks = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+        settings["broker_use_ssl"] = {**dict(parse_qsl(options)), **checks}
     app.conf.update(settings)
     return app
 

@@ -21,7 +21,7 @@ import starloom_agent
 from starloom_agent.platforms import processes
 from starloom_agent.policy.policy import SHELL_RUN, Policy, cage_for, why_not_offered
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.interface import ArgsType, Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.toolkit.running import display
 from starloom_protocol.records.entities import Offer, ToolOffer
@@ -35,7 +35,7 @@ TOOLS_BYTES_MOST: Final = 640 * 1024
 NO_ROOM: Final = "this device offers more tools than one message holds; name fewer MCP servers for it"
 
 
-def open_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+def open_schema(kind: ArgsType) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments without those that the hub alone gives (`HUB_ONLY`)."""
     schema: dict[str, Any] = msgspec.json.schema(kind)
     for part in schema["$defs"].values():
@@ -46,7 +46,7 @@ def open_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 @functools.cache
-def schema_of(kind: type[msgspec.Struct]) -> str:
+def schema_of(kind: ArgsType) -> str:
     """Return the canonical text of the JSON schema of a tool's arguments.
 
     It is short because all tools go into one message: shared parts have no title, and no default that is empty.

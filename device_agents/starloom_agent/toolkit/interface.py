@@ -31,10 +31,14 @@ SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 """Marks an argument in which a secret may stand: it goes to no command line, no file and no path."""
 
 
+ArgsType = type[msgspec.Struct] | type[dict[str, Any]]
+"""The type of a tool's arguments; a map where another side names and judges them."""
+
+
 @functools.cache
-def takes_secrets(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the arguments of a tool in which a secret may stand; none where they are a map of any names."""
-    if not isinstance(kind, type):
+def takes_secrets(kind: ArgsType) -> frozenset[str]:
+    """Return the arguments of a tool in which a secret may stand; a map without names has none."""
+    if not issubclass(kind, msgspec.Struct):
         return frozenset()
     properties = msgspec.json.schema(kind)["$defs"][kind.__name__].get("properties", {})
     return frozenset(name for name, part in properties.items() if part.get("writeOnly"))
@@ -521,7 +525,7 @@ class Tool:
 
     name: str
     title: str
-    args: type[msgspec.Struct]
+    args: ArgsType
     run: Callable[[ToolContext, Any], Any]
     effects: tuple[Effect, ...]
     repeatability: Repeatability

@@ -1841,6 +1841,8 @@ export interface components {
             by: string;
             /** @description `CONSTELLATION:QUESTION`, as `starloom approve` takes it. */
             id: string;
+            /** @description The people whose answer alone counts; empty: everybody who may approve answers it. */
+            only: string[];
             /** @description The task or group that waits for the answer; null: the whole constellation does. */
             task: string | null;
             text: string;
@@ -1848,7 +1850,7 @@ export interface components {
             values: string[];
             /** @description Whether words of a person's own answer it as well. */
             words: boolean;
-            /** @description Whether the caller may answer it; else only somebody who may approve does. */
+            /** @description Whether the caller may answer it; else only those of `only` do, or somebody who may approve. */
             yours: boolean;
         };
         /**

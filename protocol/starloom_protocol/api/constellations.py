@@ -307,8 +307,10 @@ class AskedRow(TypedDict):
     """The values that answer it."""
     words: bool
     """Whether words of a person's own answer it as well."""
+    only: list[str]
+    """The people whose answer alone counts; empty: everybody who may approve answers it."""
     yours: bool
-    """Whether the caller may answer it; else only somebody who may approve does."""
+    """Whether the caller may answer it; else only those of `only` do, or somebody who may approve."""
 
 
 @final

@@ -320,6 +320,21 @@ def test_a_list_names_who_asked_where_there_are_several(hub: StubHub) -> None:
     assert " by " not in starloom(hub, "ls", "--of", "jo")[1].splitlines()[0]
 
 
+@pytest.mark.parametrize("line", [("ls", "--of"), ("activity", "--by"), ("ls", "--json", "--of")])
+def test_nothing_of_somebody_whom_nobody_knows_is_a_mistake(hub: StubHub, line: tuple[str, ...]) -> None:
+    nothing = (200, {"items": [], "next": None})
+    hub.answers |= {NEWEST: nothing, ("GET", "/audit"): nothing}
+    people = [{"name": name, "id": name} for name in ("Lindqvist", "jo")]
+    hub.answers["GET", "/people"] = (200, {"items": people, "next": None})
+    code, said = starloom(hub, *line, "lindqvits")
+    assert (code, "nobody is called lindqvits" in said, "Did you mean Lindqvist?" in said) == (2, True, True)
+    code, said = starloom(hub, *line, "zoe")
+    assert (code, "starloom person ls" in said) == (2, True)
+    assert starloom(hub, *line, "lindqvist")[0] == 0
+    hub.answers["GET", "/people"] = (403, {"title": "no", "code": "forbidden", "hint": ""})
+    assert starloom(hub, *line, "lindqvits")[0] == 0
+
+
 SNAPSHOT: dict[str, Any] = {
     "id": SOME_ID,
     "version": 4,

@@ -56,6 +56,13 @@ def test_a_question_for_others_names_no_command_that_answers_it(hub: StubHub) ->
     assert "Only somebody who may approve can answer; your sign-in or token may not." in said
 
 
+def test_a_question_for_named_people_names_them(hub: StubHub) -> None:
+    stands(hub, "active", [], [{**QUESTION, "only": ["asa", "zoe"], "yours": False}])
+    code, said = starloom(hub, "submit", "how are my machines")
+    assert (code, "starloom approve" in said) == (0, False)
+    assert "Only the answer of asa and zoe counts." in said
+
+
 def test_a_device_that_is_off_is_named_at_once(hub: StubHub, tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text("starloom: 1\n")
     away = waiting("find", "device_away", AWAY) | {"actions": ["reassign"]}

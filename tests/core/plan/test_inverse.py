@@ -125,7 +125,7 @@ def test_an_edit_that_was_taken_back_dropped_nothing_in_the_answer() -> None:
     run = driver.submit(plan(task("a"), task("hold", "x=a")))
     assert not driver.edit(RemoveTask(id="hold")).faults
     sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
-    assert "1 task dropped" in sentence
+    assert "1 task dropped: hold." in sentence
     assert not undo(driver, 2).faults
     sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert "dropped" not in sentence

@@ -6,7 +6,6 @@ Other commands take the documents of plans, rows and edits from here.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
 import re
@@ -23,7 +22,9 @@ from msgspec.structs import replace
 
 from starloom.cli.constellations.explaining import explained, explained_snapshot
 from starloom.cli.constellations.standing import tell_accepted
+from starloom.cli.constellations.stopping import refuse_unknown_person
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
+from starloom.cli.nearest import unknown
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -406,15 +407,15 @@ def list_constellations(
 ) -> None:
     """List constellations, newest first."""
     items = list(run.client.pages(get_constellations(state=state, q=text, device=device, of=of), most=most))
+    if of and not items:
+        refuse_unknown_person(run, of)
     if run.as_json:
         run.emit({"items": items})
         return
     if not items:
         names = run.client.names() if device else {}
         if names and device not in (*names, *names.values()):
-            near = difflib.get_close_matches(device or "", names.values(), n=1)
-            hint = f"Did you mean {near[0]}?" if near else "See `starloom devices`."
-            raise usage(f"no device is called {device}", hint)
+            raise unknown("no device is called", device or "", names.values(), "starloom devices")
         print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table

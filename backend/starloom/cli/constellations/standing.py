@@ -13,7 +13,7 @@ from starloom.cli.constellations.reasons import alike
 from starloom.client.problems import Problem
 from starloom.client.routes import get_constellation_why
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import escaped
+from starloom_protocol.text.wording import escaped, listed
 from starloom_protocol.vocabulary import Code, ConstellationState, Reason
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def tell_questions(questions: Sequence[AskedRow]) -> None:
         lines += [f"starloom approve {question['id']} --value WORDS"] if question["words"] else []
         if question.get("yours", True):
             say(f"To answer: {' - or: '.join(lines)}")
+        elif question.get("only"):
+            say(f"Only the answer of {listed(question['only'])} counts.")
         else:
             from starloom.cli.text.constellation_text import OTHERS_ANSWER
 

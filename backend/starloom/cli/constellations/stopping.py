@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.nearest import unknown
 from starloom.client.exits import Exit
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
     get_constellations,
     get_device,
+    get_people,
     get_stop_all,
     post_constellation_cancel,
     post_stop_all,
 )
 from starloom.client.terminal.values import duration_s
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.wording import counted, few
-from starloom_protocol.vocabulary import AT_WORK_TASK_STATES, FINAL_CONSTELLATION_STATES, ConstellationState
+from starloom_protocol.vocabulary import AT_WORK_TASK_STATES, FINAL_CONSTELLATION_STATES, Code, ConstellationState
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import ConstellationRow, Stop, Stopped, StopRow
@@ -112,6 +115,23 @@ class Selection:
         name, rows = device_row["name"], [row for row, _ in at_work(run, device_row["id"])]
         hint = f"The device and its work: starloom device show {quote(name)}"
         return cls(f"with work on {name}", f"--on {quote(name)}", f"no task is at work on {name}", hint, rows)
+
+
+def refuse_unknown_person(run: Invocation, name: str) -> None:
+    """Refuse a name that no person, program or assistant has or had: an empty list would say that there is nothing.
+
+    Raises:
+        Problem: nobody has it. Without it the name is known, or this caller may not read the names.
+    """
+    try:
+        names = {row["name"] for row in run.client.get(get_people())["items"]}
+    except Problem as problem:
+        if problem.code != Code.FORBIDDEN:
+            raise
+        return
+    plain = name_of(name) if ":" in name else name
+    if plain.casefold() not in map(str.casefold, names):
+        raise unknown("nobody is called", plain, names, "starloom person ls")
 
 
 def at_work(run: Invocation, device: str) -> list[tuple[ConstellationRow, list[str]]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from starloom.cli.constellations.stopping import refuse_unknown_person
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.routes import get_audit
 from starloom.client.terminal.style import clock
@@ -60,7 +61,10 @@ def activity(
     since_date = datetime.now(UTC) - timedelta(seconds=duration_s(since)) if since else None
     rows = _younger(run.client.pages(call, most=last), since_date)
     if run.as_json:
-        run.emit({"items": list(rows)})
+        items = list(rows)
+        if person and not items:
+            refuse_unknown_person(run, person)
+        run.emit({"items": items})
         return
     printed = 0
     for run_of_work in _stretches(rows):
@@ -69,6 +73,8 @@ def activity(
         for row, words in zip(run_of_work, lines, strict=False):
             print(f"{clock(row['at'])}  {escaped(words)}")
     if not printed:
+        if person:
+            refuse_unknown_person(run, person)
         print("Nothing is on record for that.")
     elif printed == last:
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")

@@ -7,11 +7,13 @@ import getpass
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.nearest import unknown
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import delete_secret, get_capabilities, get_recipes, get_secrets, put_secret
 from starloom.client.terminal.style import clock
@@ -91,8 +93,21 @@ def list_secrets(run: Invocation) -> None:
         say("No secret is set. Set one: starloom secret set NAME")
 
 
-def remove_secret(run: Invocation, name: NameArgument) -> None:
+def remove_secret(
+    run: Invocation,
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
     """Remove a secret; tasks that need it wait from then on."""
+    if not yes:
+        names = [item["name"] for item in run.client.get(get_secrets())["items"]]
+        if name not in names:
+            raise unknown("no secret is called", name, names, "starloom secret ls")
+        ends = f"this removes the secret {name}; its value is nowhere else here, and tasks that need it wait"
+        question = f"Remove the secret {name}? Its value is nowhere else here, and tasks that need it wait."
+        if not run.agrees(ends, question, f"starloom secret rm {quote(name)}"):
+            print("Nothing was removed.")
+            return
     run.client.delete(delete_secret(name))
     run.answer({"name": name, "removed": True}, f"{name} removed")
 

@@ -37,6 +37,7 @@ from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationS
 _FINDINGS_NAMED = 3
 _FOLDERS_NAMED = 3
 _CAUSES_NAMED = 4
+_DROPPED_NAMED = 3
 _GROUPED_FROM = 3
 """The fewest failures that are grouped by cause. A first failure often leads to a second one, so two are not."""
 _NUMBER = re.compile(r"\d+")
@@ -562,9 +563,10 @@ def _changes(constellation: Constellation) -> list[str]:
     sentences = []
     for version in constellation.versions.values():
         # An edit that was taken back dropped nothing.
-        count = sum(1 for task in version.removed if task not in constellation.specs)
-        if count:
-            sentences.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
+        gone = [task for task in version.removed if task not in constellation.specs]
+        if gone:
+            why = f" ({version.reason})" if version.reason else ""
+            sentences.append(f"{counted(len(gone), 'task')} dropped: {few(gone, _DROPPED_NAMED)}{why}.")
     return sentences[:3]
 
 

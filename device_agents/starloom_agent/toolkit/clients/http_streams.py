@@ -10,7 +10,7 @@ import http.client
 import re
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from starloom_protocol.text.wording import quoted
@@ -23,6 +23,10 @@ _READ_BYTES: Final = 64 * 1024
 
 class AddressFault(Exception):
     """The address cannot be used, or its answer: why, in words."""
+
+
+class CutOff(AddressFault):
+    """The connection ended in the middle of an answer."""
 
 
 def address_fault(url: str) -> str | None:
@@ -109,7 +113,7 @@ def chunks(
         except TimeoutError as error:
             raise AddressFault("no answer in time") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise AddressFault(f"its answer was cut off: {error}") from error
+            raise CutOff(f"its answer was cut off: {error}") from error
         if not part:
             if answer.length:
                 raise AddressFault(f"its answer was cut off (bytes missing: {answer.length})")
@@ -125,8 +129,8 @@ def is_stream(answer: http.client.HTTPResponse) -> bool:
     return (answer.getheader("content-type") or "").partition(";")[0].strip() == "text/event-stream"
 
 
-def events(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the data of each event of a stream."""
+def events(parts: Iterator[bytes], on_id: Callable[[str], None] = lambda _: None) -> Iterator[bytes]:
+    """Yield the data of each event of a stream; `on_id` hears the identity of each event that has one."""
     unread = b""
     data: list[bytes] = []
     for part in parts:
@@ -136,6 +140,8 @@ def events(parts: Iterator[bytes]) -> Iterator[bytes]:
             line = ended.removesuffix(b"\r")
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
+            elif line.startswith(b"id:"):
+                on_id(line[3:].removeprefix(b" ").decode("latin-1"))
             elif not line and data:
                 text = b"\n".join(data)
                 data = []

@@ -10,9 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import mimetypes
 import socket
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
@@ -23,7 +26,8 @@ from starloom_agent.toolkit.clients.mcp.conversation import Conversation, Exchan
 from starloom_agent.toolkit.clients.mcp.keeping import CALL, Keep, Went, decode_told, encode, lines_of
 from starloom_agent.toolkit.clients.mcp.keeping import Ask as AskKept
 from starloom_agent.toolkit.clients.mcp.reading import Ask
-from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.files.naming import portable_name
+from starloom_agent.toolkit.interface import ArgsType, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -36,10 +40,12 @@ _FAULT_CHARS_MOST: Final = 1000
 _SAID_CHARS: Final = 120
 _LACKING_NAMED_MOST: Final = 4
 _FILES_MOST: Final = 20
-_MORE_NAMES: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
-"""Parts of a schema that may name further arguments."""
-_AS_BYTES: Final = frozenset({"blob", "data"})
-_AS_WORDS: Final = frozenset({"text", "uri"})
+_SUFFIX_CHARS_MOST: Final = 12
+"""A subtype that is longer, as those of office documents are, is no suffix that a program knows."""
+_WIDER: Final = frozenset(
+    {"$dynamicRef", "$ref", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"}
+)
+"""The words of a JSON schema by which arguments may have names beyond `properties`."""
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
 
@@ -79,22 +85,36 @@ def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = F
         conversation.close()
 
 
-def arguments_of(schema: Mapping[str, Any]) -> Any:
-    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values.
+def arguments_of(schema: Mapping[str, Any]) -> ArgsType:
+    """Return the type of arguments made from a JSON schema; the server judges the values.
 
-    Where the schema takes more than it names, as a map of columns does, they are a map, and the server judges all.
+    Where the schema names all arguments, they are strict: names and which are needed. Else they are a map as it is.
     """
-    if schema.get("additionalProperties", False) is not False or schema.keys() & _MORE_NAMES:
-        return dict[str, Any]
     properties = schema.get("properties")
-    required = schema.get("required")
-    needed = required if isinstance(required, list) else []
+    if _takes_other_names(schema):
+        return dict
+    needed = _needed(schema)
     names = list(properties) if isinstance(properties, dict) else []
     # Needed ones first: a field without a default may not follow one that has one.
     ordered = [name for name in names if name in needed] + [name for name in names if name not in needed]
     alias = {f"field_{number}": name for number, name in enumerate(ordered)}
     fields: list[Any] = [(mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in alias.items()]
     return msgspec.defstruct("Arguments", fields, rename=alias, forbid_unknown_fields=True, frozen=True, kw_only=True)
+
+
+def _takes_other_names(schema: Mapping[str, Any]) -> bool:
+    """Tell whether arguments may have names that `properties` does not have.
+
+    A schema that names some and says nothing of others is taken to name all: a name with a typo is then refused here.
+    """
+    if schema.get("additionalProperties", schema.get("unevaluatedProperties")) is False:
+        return "patternProperties" in schema
+    return "properties" not in schema or "additionalProperties" in schema or not _WIDER.isdisjoint(schema)
+
+
+def _needed(schema: Mapping[str, Any]) -> list[str]:
+    required = schema.get("required")
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
 
 
 def tool_of(settings: McpToolSettings) -> Tool:
@@ -138,8 +158,13 @@ def keep_of(settings: McpToolSettings, folder: str) -> Keep:
 
 
 def _runner(settings: McpToolSettings) -> Callable[[ToolContext, Any], Any]:
+    needed = _needed(msgspec.json.decode(settings.schema))
+
     def run(context: ToolContext, args: Any) -> Any:
         arguments = msgspec.to_builtins(args)
+        if lacking := [name for name in needed if name not in arguments]:
+            detail = f"{settings.name} needs {few(lacking, _LACKING_NAMED_MOST)}"
+            raise ToolFailed(Code.BAD_ARGUMENTS, detail, effect=False)
         try:
             with _asking(context, settings) as ask:
                 return _done(context, settings, arguments, ask)
@@ -259,18 +284,28 @@ def _progressed(context: ToolContext, progress: Mapping[str, Any]) -> None:
 
 def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str, Any], content: Any) -> McpAnswer:
     """Return the parts of an answer as text and files."""
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    text = "\n".join(words for part in parts if (words := _words(part)))
+    parts = [_source(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    told = [_words(part) for part in parts]
+    text = "\n".join(words for words in told if words)
     if result.get("isError"):
         raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {_cause_first(text)}")
-    sources = list(map(_source, parts))
-    files = [_file(context, one, number) for number, one in enumerate(sources) if one.keys() & _AS_BYTES]
-    is_all = len(text) <= _TEXT_CHARS_MOST and all(one.keys() & (_AS_BYTES | _AS_WORDS) for one in sources)
-    answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": is_all, "files": files}
+    holders = [part for part in parts if _holds_file(part)]
+    if len(holders) > _FILES_MOST:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {_FILES_MOST} files came back")
+    files = [_file(context, settings, part, number) for number, part in enumerate(holders, 1)]
+    unread = any(words is None and not _holds_file(part) for part, words in zip(parts, told, strict=True))
+    complete = len(text) <= _TEXT_CHARS_MOST and not unread
+    answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": complete, "files": files}
     structured = result.get("structuredContent")
     if structured is not None:
         answer["structured"] = structured
     return answer
+
+
+def _source(part: dict[str, Any]) -> dict[str, Any]:
+    """Return what holds the text or the bytes of a part: the resource that is embedded in it, or the part."""
+    inner = part.get("resource")
+    return inner if isinstance(inner, dict) else part
 
 
 def _cause_first(text: str) -> str:
@@ -281,31 +316,38 @@ def _cause_first(text: str) -> str:
     return f"{words.splitlines()[-1].strip()}\n{words}"[:_FAULT_CHARS_MOST]
 
 
-def _source(part: dict[str, Any]) -> dict[str, Any]:
-    """Return what holds the contents of a part: a resource that is embedded in it, or the part itself."""
-    inner = part.get("resource")
-    return inner if isinstance(inner, dict) else part
+def _words(part: Mapping[str, Any]) -> str | None:
+    """Return the text of a part, or the address that it names; None where it has neither."""
+    words = part.get("text", part.get("uri"))
+    return None if words is None else str(words)
 
 
-def _words(part: dict[str, Any]) -> str:
-    source = _source(part)
-    text = source.get("text")
-    if text is not None:
-        return str(text)
-    return "" if source.keys() & _AS_BYTES else str(source.get("uri") or "")
+def _holds_file(part: Mapping[str, Any]) -> bool:
+    return "data" in part or "blob" in part
 
 
-def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:
-    if number >= _FILES_MOST:
-        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {_FILES_MOST} files came back")
+def _file(context: ToolContext, settings: McpToolSettings, part: Mapping[str, Any], number: int) -> Stored:
     media = str(part.get("mimeType") or "application/octet-stream")[:100]
     try:
-        data = base64.b64decode(str(part.get("data") or part.get("blob")), validate=True)
+        data = base64.b64decode(str(part["data"] if "data" in part else part["blob"]), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ToolFailed(Code.TOOL_FAILED, f"part {number} of the answer is no base64") from error
+        raise ToolFailed(Code.TOOL_FAILED, f"file {number} of the answer is no base64") from error
     path = context.workdir / f"part-{number}"
     path.write_bytes(data)
-    return context.put(path, name=f"{number}.{media.rpartition('/')[2][:20]}", media=media)
+    return context.put(path, name=_file_name(part, f"{settings.remote}-{number}", media), media=media)
+
+
+def _file_name(part: Mapping[str, Any], otherwise: str, media: str) -> str:
+    """Return the name that the address of a part ends with, or one of the tool; with a suffix of its type."""
+    kind, _, subtype = media.partition(";")[0].strip().lower().rpartition("/")
+    short = subtype if kind and subtype.isalnum() and len(subtype) <= _SUFFIX_CHARS_MOST else "bin"
+    suffix = mimetypes.guess_extension(f"{kind}/{subtype}") or f".{short}"
+    address = urllib.parse.unquote(str(part.get("uri") or "").partition("#")[0].partition("?")[0])
+    last = address.rstrip("/").rpartition("/")[2].strip(" .")
+    name = portable_name(last)
+    if not last or not name.isprintable():
+        return otherwise + suffix
+    return name if PurePath(name).suffix else name + suffix
 
 
 TOOLS: tuple[Tool, ...] = ()

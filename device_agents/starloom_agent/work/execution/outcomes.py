@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.interface import ArgsType, ToolFailed
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import (
@@ -88,7 +88,7 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
     return resolved
 
 
-def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+def arguments(kind: ArgsType, args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
     """Return the tool's arguments: `args` with the inputs laid over them by name.
 
     Raises:
@@ -97,7 +97,8 @@ def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mappi
     try:
         return msgspec.convert({**args, **inputs}, kind)
     except msgspec.ValidationError as error:
-        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) or "none"
+        fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
+        names = ", ".join(field.encode_name for field in fields) or "none"
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{error}. The arguments of this tool: {names}", effect=False) from error
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,26 @@ ECHO = {
 TOOLS = [
     ECHO,
     {"name": "fail", "title": "Fails", "inputSchema": {"type": "object"}},
+    {"name": "invoice", "inputSchema": {"type": "object"}},
     {"name": "picture", "inputSchema": {"type": "object"}},
     {"name": "sleep", "inputSchema": {"type": "object"}},
     {"name": "no/name", "inputSchema": {"type": "object"}},
     {"name": "no_schema"},
+]
+PDF = b"%PDF-1.7 the invoice"
+INVOICE: list[dict[str, Any]] = [
+    {"type": "text", "text": "made"},
+    {
+        "type": "resource",
+        "resource": {
+            "uri": "bills://2026/no%2042.pdf?x=1#p",
+            "mimeType": "application/pdf",
+            "blob": b64encode(PDF).decode(),
+        },
+    },
+    {"type": "resource", "resource": {"uri": "bills://7/", "mimeType": "application/pdf", "blob": ""}},
+    {"type": "audio", "data": "AAEC", "mimeType": "text/csv; charset=utf-8"},
+    {"type": "resource", "resource": {"uri": "bills://..%2f..%2f", "blob": "AAEC"}},
 ]
 PROMISING = [
     {"name": "only_text", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}},
@@ -51,6 +68,10 @@ def called(params: dict[str, Any]) -> dict[str, Any]:
         linked = {"type": "resource_link", "uri": "file:///x"}
         inner = {"type": "resource", "resource": {"uri": "x", "text": "inner"}}
         return {"content": [{"type": "image", "data": "AAEC", "mimeType": "image/png"}, linked, inner]}
+    if name == "invoice":
+        return {"content": [*INVOICE, *([{"type": "hologram", "rays": 3}] if given else [])]}
+    if name == "open":
+        return {"content": [{"type": "text", "text": json.dumps(given)}]}
     if name == "sleep":
         Path("pid").write_text(str(os.getpid()), encoding="ascii")
         signal.pause()

@@ -11,18 +11,20 @@ import msgspec
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from starloom_agent.owner.mcp import FILE, McpFault, _returns, find_tools, read_servers
+from starloom_agent.owner.mcp import FILE, LaterTools, McpFault, _returns, find_tools, read_servers
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.interface import Tool, ToolFailed, takes_secrets
 from starloom_agent.tools.agents import mcp
 from starloom_agent.tools.agents.mcp import MODULE
 from starloom_agent.work.execution.outcomes import arguments
+from starloom_agent.work.execution.secret_args import misplaced
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.arch.documents import blocks
+from tests.device_agents.tools.agents.mcp_server import PDF
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import SLOWER
 
@@ -50,6 +52,14 @@ def call(device: Device, tool: Tool, args: dict[str, Any]) -> Any:
     return again.run(device.context(), msgspec.convert(args, again.args))
 
 
+def opened(home: Path, schema: dict[str, Any]) -> Tool:
+    """The tool `open` of the server, with this schema of its arguments."""
+    configured(home)
+    listed = [{"name": "open", "inputSchema": schema}]
+    (tool,) = LaterTools(home, (), print).of("notes", listed)[1]
+    return tool
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -57,14 +67,15 @@ def home(tmp_path: Path) -> Path:
 
 def test_its_tools_are_those_of_the_device_with_the_most_careful_effects(home: Path) -> None:
     found, said = tools(home)
-    assert sorted(found) == ["mcp.notes.echo", "mcp.notes.fail", "mcp.notes.picture", "mcp.notes.sleep"]
+    names = ["echo", "fail", "invoice", "picture", "sleep"]
+    assert sorted(found) == [f"mcp.notes.{name}" for name in names]
     echo = found["mcp.notes.echo"]
     assert (echo.title, echo.effects, echo.repeatability) == ("Says it again", (Effect.CONTROL,), Repeatability.NEVER)
     assert found["mcp.notes.fail"].title == "Fails"
     assert found["mcp.notes.sleep"].title == "sleep"
     assert "the tool 'no/name' of the MCP server notes is left out: its name cannot stand in a plan" in said
     assert "the tool 'no_schema' of the MCP server notes is left out: its arguments have no usable schema" in said
-    assert said[-1] == "the MCP server notes has 4 tools"
+    assert said[-1] == "the MCP server notes has 5 tools"
     args = {"text": "x"}
     assert decide(Policy(), echo, args).code is Code.MISSING_GRANT
     assert decide(Policy(grants=frozenset({"mcp:notes"})), echo, args).asks
@@ -140,24 +151,69 @@ def test_what_it_gives_as_bytes_becomes_files(home: Path, device: Device) -> Non
     assert value["text"] == "file:///x\ninner"
 
 
-@pytest.mark.parametrize(
-    ("part", "text", "files", "complete"),
-    [
-        ({"type": "resource", "resource": {"uri": "bill://42", "mimeType": "application/pdf", "blob": "AAEC"}},
-         "", ["0.pdf"], True),
-        ({"type": "resource", "resource": {"uri": "note://1", "text": "hello"}}, "hello", [], True),
-        ({"type": "text", "text": ""}, "", [], True),
-        ({"type": "hologram", "layers": [1]}, "", [], False),
-    ],
-)  # fmt: skip
-def test_a_part_of_an_answer_is_taken_or_said_to_be_missing(
-    home: Path, device: Device, part: dict[str, Any], text: str, files: list[str], complete: bool
-) -> None:
+def test_files_of_embedded_resources_have_the_names_of_their_addresses(home: Path, device: Device) -> None:
     found, _ = tools(home)
-    settings = msgspec.json.decode(found["mcp.notes.echo"].settings, type=mcp.McpToolSettings)
-    value = mcp._value(device.context(), settings, {}, [part])
-    assert (value["text"], [file["name"] for file in value["files"]], value["complete"]) == (text, files, complete)
-    assert [device.store.read(file) for file in value["files"]] == [b"\x00\x01\x02" for _ in files]
+    value = call(device, found["mcp.notes.invoice"], {})
+    named = [(file["name"], device.store.read(file)) for file in value["files"]]
+    assert named == [
+        ("no 42.pdf", PDF),
+        ("7.pdf", b""),
+        ("invoice-3.csv", b"\x00\x01\x02"),
+        ("invoice-4.bin", b"\x00\x01\x02"),
+    ]
+    assert value["complete"]
+    assert value["text"].splitlines()[0] == "made"
+
+
+def test_a_part_of_an_unknown_type_makes_the_answer_incomplete(home: Path, device: Device) -> None:
+    found, _ = tools(home)
+    assert not call(device, found["mcp.notes.invoice"], {"with": "more"})["complete"]
+
+
+_PERSON = {"type": "object", "properties": {"id": {}}, "required": ["id"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        ({"type": "object", "additionalProperties": True}, {"table": "t", "where": {"x": 1}}),
+        ({"properties": {"name": {}}, "required": ["name"], "additionalProperties": {}}, {"name": "a", "lang": "de"}),
+        ({"type": "object", "oneOf": [_PERSON, {"required": ["name"]}]}, {"id": 7}),
+        ({"$ref": "#/$defs/Person", "$defs": {"Person": _PERSON}}, {"id": 7}),
+        ({"properties": {}, "patternProperties": {"^x": {}}, "additionalProperties": False}, {"x1": 7}),
+        ({"type": "object"}, {"id": 7}),
+    ],
+    ids=["free map", "typed map", "one of", "reference", "pattern", "no names"],
+)
+def test_arguments_whose_names_the_schema_leaves_open_go_to_the_server(
+    schema: dict[str, Any], args: dict[str, Any], home: Path, device: Device
+) -> None:
+    assert Draft202012Validator(schema).is_valid(args)
+    value = call(device, opened(home, schema), args)
+    assert parse(value["text"]) == args
+
+
+def test_a_needed_argument_that_lacks_in_an_open_map_is_refused_here(home: Path, device: Device) -> None:
+    tool = opened(home, {"type": "object", "required": ["name"], "additionalProperties": True})
+    with pytest.raises(ToolFailed, match="needs name") as failed:
+        call(device, tool, {"lang": "de"})
+    assert (failed.value.code, failed.value.effect) == (Code.BAD_ARGUMENTS, False)
+    order = arguments(tool.args, {"name": "secret:a"}, {})
+    assert order == {"name": "secret:a"}
+    assert misplaced(tool, '{"name":{"secret":"a"}}', {"a": "x"}) is not None
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"id": {}}, "additionalProperties": False, "oneOf": [{"required": ["id"]}]},
+        {"properties": {"id": {}}, "unevaluatedProperties": False},
+        {"type": "object", "properties": {}},
+    ],
+)
+def test_arguments_that_the_schema_closes_are_strict(schema: dict[str, Any], home: Path) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"other": 1}, opened(home, schema).args)
 
 
 def test_what_fails_there_fails_here_with_its_words(home: Path, device: Device) -> None:

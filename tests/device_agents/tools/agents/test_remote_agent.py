@@ -280,6 +280,76 @@ def test_a_file_is_named_and_not_fetched() -> None:
     assert "left out" in task.text
 
 
+TOTAL = {"parts": [{"text": "the sum"}, {"data": {"total": 42}}]}
+
+
+def test_an_answer_by_a_message_keeps_its_data() -> None:
+    task = Followed()
+    task.take({"message": {"messageId": "1", "role": "ROLE_AGENT", **TOTAL}})
+    assert (task.state, task.text, task.data, task.is_complete) == ("COMPLETED", "the sum", [{"total": 42}], True)
+
+
+def test_data_beside_the_last_words_are_those_of_a_task_without_artifacts() -> None:
+    task = Followed()
+    task.take(event("t", "COMPLETED", message=TOTAL))
+    assert (task.words, task.data) == ("the sum", [{"total": 42}])
+    task = Followed()
+    made = {"artifactId": "a", "parts": [{"data": {"rows": 1}}]}
+    task.take({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": made}})
+    task.take(event("t", "COMPLETED", message=TOTAL))
+    assert task.data == [{"rows": 1}]
+
+
+def test_a_message_that_is_cut_says_so() -> None:
+    task = Followed()
+    task.take({"message": {"parts": [{"text": "x" * (256 * 1024 + 1)}]}})
+    assert (len(task.text), task.is_complete) == (256 * 1024, False)
+
+
+def test_data_beyond_the_most_make_the_answer_incomplete() -> None:
+    task = Followed()
+    task.take({"message": {"parts": [{"data": number} for number in range(51)]}})
+    assert (len(task.data), task.is_complete) == (50, False)
+
+
+def streamed(stream: bytes, polls: list[str], base: list[str], *, cut: bool) -> Answers:
+    """An agent whose stream ends or is cut off behind these bytes; each look at its task finds the next state."""
+
+    def answers(path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if path == PATH:
+            return 200, {}, card_of(f"{base[0]}/rpc", streams=True)
+        if body["method"] == "GetTask":
+            status = {"state": f"TASK_STATE_{polls.pop(0)}"}
+            task = {"id": "t", "contextId": "c", "status": status, "artifacts": [{"artifactId": "a", **TOTAL}]}
+            return 200, {}, json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": task}).encode()
+        kind = {"Content-Type": "text/event-stream"}
+        if not cut:
+            return 200, kind, stream
+        return 200, kind | {"Transfer-Encoding": "chunked"}, b"%x\r\n%b" % (len(stream) + 1, stream)
+
+    return answers
+
+
+def test_a_task_whose_stream_is_cut_off_is_followed_to_its_end(
+    home: Path, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("starloom_agent.toolkit.clients.a2a.session._POLL_EVERY_S", 0.0)
+    first = {"jsonrpc": "2.0", "id": 1, "result": event("t", "WORKING")}
+    polls, base = ["WORKING", "COMPLETED"], list[str]()
+    with lying(streamed(b"data: " + json.dumps(first).encode() + b"\n\n", polls, base, cut=True)) as url:
+        base.append(url)
+        value = call(device, tool_at(home, url))
+    assert (value["text"], value["data"], polls) == ("the sum", [{"total": 42}], [])
+
+
+def test_an_agent_that_hangs_up_before_it_names_a_task_is_said(home: Path, device: Device) -> None:
+    base: list[str] = []
+    with lying(streamed(b": hello\n\n", [], base, cut=False)) as url:
+        base.append(url)
+        with pytest.raises(ToolFailed, match="it hung up before it named a task"):
+            call(device, tool_at(home, url))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

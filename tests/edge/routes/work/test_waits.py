@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from starloom.core.state import inputs as i
-from starloom.edge.routes.work.why import explain_all
+from starloom.edge.access.callers import Caller, Means
+from starloom.edge.routes.work.why import explain_all, mark_yours
+from starloom_protocol.records.access import Principal
 from starloom_protocol.records.entities import OnAbsence
 from starloom_protocol.text.wording import utc_words
-from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.vocabulary import Outcome, PrincipalKind, Role
 from tests.builders import Driver, plan, task
 from tests.core.clock.test_moments import made, text_of
 
@@ -65,3 +69,23 @@ def test_a_device_that_does_not_answer_is_named() -> None:
 
 def test_the_hub_says_a_time_in_a_form_that_clients_find() -> None:
     assert utc_words(0) == f"{datetime.fromtimestamp(0, UTC):%Y-%m-%d %H:%M:%S} UTC" == "1970-01-01 00:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "only", "yours"),
+    [
+        ("ann", Role.OWNER, ["jonas"], False),
+        ("jonas", Role.APPROVER, ["jonas"], True),
+        ("jonas", Role.VIEWER, ["jonas"], False),
+        ("ann", Role.APPROVER, [], True),
+    ],
+)
+def test_a_question_is_theirs_who_may_answer_it(name: str, role: Role, only: list[str], yours: bool) -> None:
+    driver = Driver("one")
+    known = Principal(created_ms=1, id="p-jonas", kind=PrincipalKind.PERSON, name="jonas", role=Role.APPROVER)
+    driver.do(i.PrincipalAdded(id=driver.ident(), by="engine", principal=known))
+    run = driver.submit(plan(task("ok", tool=None, person="Go on?", ask=only)))
+    caller = Caller(f"p-{name}", name, role, frozenset(), "t", Means.BEARER)
+    (question,) = explain_all(driver.shard, "c1", {})["questions"]
+    mark_yours([question], run, caller)
+    assert (question["yours"], question["only"]) == (yours, only)

@@ -216,9 +216,9 @@ async def test_a_repair_tells_the_hint_beside_the_fault() -> None:
 async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled(addresses: tuple[str, ...]) -> None:
     asked: list[tuple[str, int]] = []
 
-    async def resolve(host: str, port: int) -> tuple[str, ...]:
+    async def resolve(host: str, port: int) -> list[str]:
         asked.append((host, port))
-        return addresses  # where nothing listens at the first one, the next one of the same answer is dialled
+        return list(addresses)  # where nothing listens at the first one, the next one of the same answer is dialled
 
     async with fake_model(GOOD) as fake:
         endpoint = Endpoint(f"http://models.test:{fake.port}/v1", "fake-1", Wire.OPENAI, KEY)

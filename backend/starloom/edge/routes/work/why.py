@@ -19,6 +19,7 @@ from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.device_groups import off_devices
 from starloom.core.placement.feasible import is_named
 from starloom.core.placement.queue_position import Position
+from starloom.core.rights.authorship import may_answer
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
@@ -110,13 +111,13 @@ class WhyRoute:
         if task_id is None:
             every = await asyncio.to_thread(explain_all, shard, constellation, queued)
             self._add_what_the_hub_knows(every["items"])
-            _give(every["questions"], caller_of(request))
+            mark_yours(every["questions"], shard.constellations[constellation], caller_of(request))
             return json_reply(every)
         if task_id not in shard.constellations[constellation].specs:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
         row = await asyncio.to_thread(_explain_one, shard, constellation, task_id, queued.get(task_id))
         self._add_what_the_hub_knows([row])
-        _give(row.get("questions") or [], caller_of(request))
+        mark_yours(row.get("questions") or [], shard.constellations[constellation], caller_of(request))
         return json_reply(row)
 
     def _add_what_the_hub_knows(self, items: list[WhyRow]) -> None:
@@ -129,10 +130,12 @@ class WhyRoute:
                 item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
 
 
-def _give(questions: list[AskedRow], caller: Caller) -> None:
-    """Note whether the caller may answer the questions."""
+def mark_yours(questions: list[AskedRow], constellation: Constellation, caller: Caller) -> None:
+    """Note whether the caller may answer the questions: one may ask named people alone."""
     for question in questions:
-        question["yours"] = caller.approves
+        spec = constellation.specs.get(question["task"] or "")
+        question["only"] = list(spec.ask) if spec is not None else []
+        question["yours"] = caller.approves and (spec is None or may_answer(spec, caller.by))
 
 
 def _ready_tasks(constellation: Constellation) -> list[str]:
@@ -266,6 +269,7 @@ def _question_row(constellation: str, question: OpenQuestion) -> AskedRow:
         "text": question.text,
         "values": list(question.values),
         "words": question.words,
+        "only": [],
         "yours": False,
     }
 

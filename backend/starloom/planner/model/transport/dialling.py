@@ -1,4 +1,4 @@
-"""Dials the addresses that a name has at a call: no redirect, no other host or type, and no answer without an end.
+"""Dials an endpoint by one answer of the resolver: no redirect, no other host or type, and no answer without an end.
 
 Owns the transport that every call of a model goes through. Must not read what an answer says.
 """
@@ -6,11 +6,11 @@ Owns the transport that every call of a model goes through. Must not read what a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cache
+from itertools import chain, zip_longest
 from typing import Final
 
 import httpx2
@@ -18,7 +18,10 @@ import httpx2
 from starloom.planner.model.endpoints.endpoint import Endpoint
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Returns the addresses of a host, best first; they are all that a call may dial."""
 EVENTS: Final = "text/event-stream"
+_ADDRESSES_MOST: Final = 4
+"""Two of each family: each may take the whole time for connecting, and the call has one time for all of them."""
 STREAM_TIMES: Final = 16
 """How much longer than its text a streamed answer may be: a token of 4 bytes comes in an event of 200 to 300, and an
 endpoint may send signs of life between. The text itself has the limit of an unstreamed answer."""
@@ -35,7 +38,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 class Guarded(httpx2.AsyncBaseTransport):
-    """Sends to an address that is resolved here, once a call; refuses redirects, other hosts and types, long bodies."""
+    """Sends to addresses that are resolved here; refuses redirects, other hosts, other types and long bodies."""
 
     def __init__(self, endpoint: Endpoint, resolve: Resolve) -> None:
         self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), retries=0)
@@ -53,7 +56,7 @@ class Guarded(httpx2.AsyncBaseTransport):
         except OSError as error:
             raise httpx2.ConnectError(f"{url.host} cannot be resolved") from error
         request.extensions = {**request.extensions, "sni_hostname": url.host}
-        response = await self._first_that_answers(request, addresses)
+        response = await self._dial(request, addresses)
         if response.is_redirect or 300 <= response.status_code < 400:
             await response.aclose()
             raise TooMuch("the endpoint redirects elsewhere; set the address that it really has")
@@ -73,16 +76,16 @@ class Guarded(httpx2.AsyncBaseTransport):
             extensions=response.extensions,
         )
 
-    async def _first_that_answers(self, request: httpx2.Request, addresses: Sequence[str]) -> httpx2.Response:
-        """Send to the next address only where nothing was sent to the one before: no connection came about."""
-        url = request.url
-        *others, last = addresses
-        for address in others:
-            request.url = url.copy_with(host=address)
-            with contextlib.suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
+    async def _dial(self, request: httpx2.Request, addresses: Sequence[str]) -> httpx2.Response:
+        """Send to the first address that takes the connection; nothing was sent to the ones before."""
+        refused: httpx2.TransportError = httpx2.ConnectError(f"{request.url.host} has no address")
+        for address in addresses:
+            request.url = request.url.copy_with(host=address)
+            try:
                 return await self._inner.handle_async_request(request)
-        request.url = url.copy_with(host=last)
-        return await self._inner.handle_async_request(request)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                refused = error
+        raise refused
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -110,15 +113,17 @@ class _Capped(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-async def resolve_once(host: str, port: int) -> Sequence[str]:
-    """Return the first address of each family of a host: `localhost` may be `::1` and `127.0.0.1`, and a server of a
-    model listens on one of them.
+async def resolve_once(host: str, port: int) -> list[str]:
+    """Return the addresses of a host, the families in turn: one of them may lead nowhere.
+
+    `localhost` is `::1` first on many machines, and servers of models listen on 127.0.0.1 alone.
 
     Raises:
         OSError: it has none.
     """
-    lines = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    firsts: dict[int, str] = {}
-    for family, _, _, _, address in lines:
-        firsts.setdefault(family, str(address[0]))
-    return tuple(firsts.values())
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    by_family: dict[int, list[str]] = {}
+    for family, _, _, _, place in found:
+        by_family.setdefault(family, []).append(str(place[0]))
+    in_turn = chain.from_iterable(zip_longest(*by_family.values()))
+    return list(dict.fromkeys(address for address in in_turn if address is not None))[:_ADDRESSES_MOST]

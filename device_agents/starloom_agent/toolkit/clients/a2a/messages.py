@@ -29,20 +29,24 @@ class Followed:
         self.words = ""
         self._texts: dict[str, str] = {}
         self._data: dict[str, list[Any]] = {}
+        self._status_data: list[Any] = []
 
     @property
     def text(self) -> str:
-        """The text of all artifacts, at most `TEXT_CHARS_MOST` characters."""
+        """The text of all artifacts or of the message, at most `TEXT_CHARS_MOST` characters."""
         return "\n".join(self._texts.values())[:TEXT_CHARS_MOST]
 
     @property
     def is_complete(self) -> bool:
-        return sum(map(len, self._texts.values())) <= TEXT_CHARS_MOST
+        return sum(map(len, self._texts.values())) <= TEXT_CHARS_MOST and len(self._all_data()) <= DATA_MOST
 
     @property
     def data(self) -> list[Any]:
-        """The data of all artifacts, and of a message that ends the task or stands for it."""
-        return [one for listed in self._data.values() for one in listed][:DATA_MOST]
+        """The data of all artifacts or of the message; where they have none, those of the words about the state."""
+        return self._all_data()[:DATA_MOST]
+
+    def _all_data(self) -> list[Any]:
+        return [one for listed in self._data.values() for one in listed] or self._status_data
 
     def take(self, result: Any) -> None:
         """Take the result of a call, or one event of a stream.
@@ -53,8 +57,7 @@ class Followed:
         if not isinstance(result, dict):
             raise TaskFault("its answer has no result")
         if isinstance(result.get("message"), dict):
-            self._texts["message"] = _words(result["message"])[: TEXT_CHARS_MOST + 1]
-            self._data["message"] = _data(result["message"])
+            self._keep("message", result["message"], append=False)
             self.state = "COMPLETED"
             return
         task = result.get("task")
@@ -91,18 +94,21 @@ class Followed:
             raise TaskFault("it went on with a task that it had ended")
         self.state = state
         self.words = _words(fields.get("message"))[:_WORDS_MOST]
-        if state in FINAL:
-            self._data["status"] = _data(fields.get("message"))
+        self._status_data = _data(fields.get("message"))
 
     def _artifact(self, artifact: Any, *, append: bool) -> None:
         fields = artifact if isinstance(artifact, dict) else {}
         identity = str(fields.get("artifactId"))[:200]
         if len(self._texts) >= DATA_MOST and identity not in self._texts:
             raise TaskFault(f"it has made more than {DATA_MOST} artifacts")
+        self._keep(identity, fields, append=append)
+
+    def _keep(self, identity: str, holder: dict[str, Any], *, append: bool) -> None:
+        """Keep text and data of an artifact or a message; one more than the most, so that a cut shows."""
         text_before = self._texts.get(identity, "") if append else ""
-        self._texts[identity] = (text_before + _words(fields))[: TEXT_CHARS_MOST + 1]
+        self._texts[identity] = (text_before + _words(holder))[: TEXT_CHARS_MOST + 1]
         before = self._data.get(identity, []) if append else []
-        self._data[identity] = [*before, *_data(fields)][:DATA_MOST]
+        self._data[identity] = [*before, *_data(holder)][: DATA_MOST + 1]
 
 
 def message(text: str, identity: str, followed: Followed) -> dict[str, Any]:
@@ -119,7 +125,7 @@ def _parts(holder: Any) -> list[dict[str, Any]]:
 
 
 def _data(holder: Any) -> list[Any]:
-    return [part["data"] for part in _parts(holder) if "data" in part][:DATA_MOST]
+    return [part["data"] for part in _parts(holder) if "data" in part][: DATA_MOST + 1]
 
 
 def _words(holder: Any) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from starloom_agent.toolkit.clients import http_streams
 from starloom_agent.toolkit.clients.a2a.card import VERSION, Card
 from starloom_agent.toolkit.clients.a2a.messages import FINAL, Followed, TaskFault, message
-from starloom_agent.toolkit.clients.http_streams import AddressFault
+from starloom_agent.toolkit.clients.http_streams import AddressFault, CutOff
 from starloom_agent.toolkit.interface import PermissionPort
 
 QUESTIONS_MOST: Final = 20
@@ -70,6 +70,8 @@ class A2aSession:
         words: str | None = text
         while words is not None:
             self._send(words)
+            if not self.task.state:
+                raise TaskFault("it hung up before it named a task")
             while self.task.state not in FINAL | {"INPUT_REQUIRED"}:
                 if self.task.state == "AUTH_REQUIRED":
                     raise TaskFault("it wants to be signed in; put what it needs into headers in agents.toml")
@@ -104,6 +106,10 @@ class A2aSession:
             for text in http_streams.events(parts) if streamed else (b"".join(parts) for _ in range(1)):
                 result = _result(text, self._number)
                 self._take({"task": result} if bare else result)
+        except CutOff:
+            # The task goes on without its stream, and is asked for.
+            if bare or not self.task.task:
+                raise
         finally:
             connection.close()
 

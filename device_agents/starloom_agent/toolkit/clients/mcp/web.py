@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom_agent.toolkit.clients import http_streams
-from starloom_agent.toolkit.clients.http_streams import AddressFault
+from starloom_agent.toolkit.clients.http_streams import AddressFault, CutOff
 from starloom_agent.toolkit.clients.mcp.conversation import Conversation, ServerFault
 from starloom_protocol.text.wording import quoted
 
@@ -24,7 +24,11 @@ _SESSION_CHARS_MOST: Final = 512
 _LISTEN_S: Final = 3600.0
 """Longer than most sessions are kept; changes after it are seen when the next one begins."""
 _END_S: Final = 2.0
+_EVENT_ID_CHARS_MOST: Final = 512
+_RESUME_AFTER_S: Final = 1.0
+"""A server that restarts has a moment for it; one that ends each stream quickly is asked once a second."""
 _ACCEPTED, _GONE, _OK = 202, 404, 200
+_HUNG_UP: Final = "it hung up before its answer"
 
 
 class WebCarrier:
@@ -51,10 +55,12 @@ class WebCarrier:
                 self._session = began
             if answer.status == _ACCEPTED:
                 return
-            # The answer to a question of the server has a number as well, and is answered by nothing.
-            self._route(answer, connection, deadline, number=message.get("id") if "method" in message else None)
+            number = message.get("id") if "method" in message else None
+            ended_at = self._route(answer, connection, deadline, number=number)
         finally:
             connection.close()
+        while number is not None and ended_at is not None:
+            ended_at = self._resume(ended_at, deadline, number=number)
 
     def agreed(self, protocol: str) -> None:
         """Name the version in each request from now on, and hear what the server tells unasked."""
@@ -105,6 +111,28 @@ class WebCarrier:
             raise ServerFault(f"it answered with the status {answer.status}")
         return answer
 
+    def _resume(self, event: str, deadline: float, *, number: Any) -> str | None:
+        """Take up behind this event a stream that ended before the answer; return as `_route` does.
+
+        Raises:
+            ServerFault: the server gives nothing more.
+        """
+        left_s = deadline - time.monotonic()
+        if not event or left_s <= _RESUME_AFTER_S or self._closed.wait(_RESUME_AFTER_S):
+            raise ServerFault(_HUNG_UP)
+        connection = http_streams.connect(self._url, left_s)
+        wanted = self._headers_with({"Accept": "text/event-stream", "Last-Event-ID": event})
+        try:
+            answer = http_streams.ask(connection, "GET", self._url, wanted)
+            if answer.status != _OK or not http_streams.is_stream(answer):
+                raise ServerFault(f"{_HUNG_UP}, and does not go on with it (status {answer.status})")
+            ended_at = self._route(answer, connection, deadline, number=number)
+        except AddressFault as fault:
+            raise ServerFault(f"{_HUNG_UP}, and then: {fault}") from fault
+        finally:
+            connection.close()
+        return "" if ended_at == event else ended_at
+
     def _route(
         self,
         answer: http.client.HTTPResponse,
@@ -112,20 +140,33 @@ class WebCarrier:
         deadline: float,
         *,
         number: Any,
-    ) -> None:
+    ) -> str | None:
+        """Route the messages of a response, up to the one that answers `number`.
+
+        Return None when it came, else the identity of the last event of the stream, empty where it has none.
+        """
+        seen: list[str] = [""]
+
+        def note(event: str) -> None:
+            if event.isascii() and event.isprintable() and len(event) <= _EVENT_ID_CHARS_MOST:
+                seen[0] = event
+
+        streamed = http_streams.is_stream(answer)
         parts = http_streams.chunks(answer, connection, deadline)
-        texts = http_streams.events(parts) if http_streams.is_stream(answer) else (b"".join(parts) for _ in range(1))
+        texts = http_streams.events(parts, note) if streamed else (b"".join(parts) for _ in range(1))
         try:
             for text in texts:
                 decoded = _decoded(text)
                 for one in decoded if isinstance(decoded, list) else [decoded]:
                     self._conversation.take(one)
                     if number is not None and _answers(one, number):
-                        return
+                        return None
         except AddressFault as fault:
-            raise ServerFault(str(fault)) from fault
-        if number is not None:
-            raise ServerFault("its reply ended without the answer to this call")
+            if not (streamed and isinstance(fault, CutOff)):
+                raise ServerFault(str(fault)) from fault
+        if not streamed and number is not None:
+            raise ServerFault("it answered another call than the one that was made")
+        return seen[0]
 
 
 def _decoded(text: bytes) -> Any:
