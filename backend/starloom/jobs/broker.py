@@ -47,8 +47,8 @@ def broker_url_of(redis_url: str) -> str:
         path = parts.path.strip("/")
         base = int(path) if path.isdecimal() else _number(parts.query)
         files = {name: value for name, value in parse_qsl(parts.query) if name in _TLS_FILES}
-        kept = urlencode(files) if parts.scheme == "rediss" else ""
-        return parts._replace(path=f"/{_next(base)}", query=kept).geturl()
+        query = urlencode(files) if parts.scheme == "rediss" else ""
+        return parts._replace(path=f"/{_next(base)}", query=query).geturl()
     raise ValueError(f"{parts.scheme}:// is not a Redis address; use redis://, rediss:// or unix://")
 
 

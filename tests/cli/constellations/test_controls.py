@@ -322,7 +322,7 @@ def test_a_list_names_who_asked_where_there_are_several(hub: StubHub) -> None:
 
 @pytest.mark.parametrize("line", [("ls", "--of"), ("activity", "--by"), ("ls", "--json", "--of")])
 def test_nothing_of_somebody_whom_nobody_knows_is_a_mistake(hub: StubHub, line: tuple[str, ...]) -> None:
-    nothing = (200, {"items": [], "next": None})
+    nothing: tuple[int, Any] = (200, {"items": [], "next": None})
     hub.answers |= {NEWEST: nothing, ("GET", "/audit"): nothing}
     people = [{"name": name, "id": name} for name in ("Lindqvist", "jo")]
     hub.answers["GET", "/people"] = (200, {"items": people, "next": None})

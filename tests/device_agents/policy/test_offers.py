@@ -62,5 +62,6 @@ def _descriptions(schema: Any) -> Iterator[str]:
 def test_an_argument_that_the_hub_alone_gives_is_in_no_offer() -> None:
     for tool in all_tools():
         if tool.name in ("fs.trash", "fs.restore"):
+            assert issubclass(tool.args, msgspec.Struct)
             assert "left_by" in tool.args.__struct_fields__
             assert "left_by" not in schema_of(tool.args)

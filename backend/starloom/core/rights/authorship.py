@@ -341,19 +341,19 @@ def _touched_behind(
     gates: Mapping[str, Dependency | None],
 ) -> set[str]:
     """Return the tasks of an edit that are the question, wait for it now, or would wait for it."""
-    kept = {question, *waiting_for(constellation, question)}
+    followers = {question, *waiting_for(constellation, question)}
     touched = set()
     for name, new in specs.items():
         old = constellation.specs.get(name)
         is_other = old is None or new is None or replace(new, changed_in=old.changed_in) != old
-        if is_other and (name in kept or (new is not None and new.group in kept)):
+        if is_other and (name in followers or (new is not None and new.group in followers)):
             touched.add(name)
     for key, gate in gates.items():
         edge = constellation.deps.get(key)
         if gate is not None and edge is not None and replace(gate, changed_in=edge.changed_in) == edge:
             continue
         for one in (edge, gate):
-            if one is not None and (one.source == question or one.target in kept):
+            if one is not None and (one.source == question or one.target in followers):
                 touched.add(one.target)
     return touched
 

@@ -291,9 +291,9 @@ def commit_call(
         names.append(keys.entities(stream))
         # As text: the MessagePack library of Redis does not support binary strings.
         gone = [key for key, raw in records.items() if raw is None] if None in records.values() else []
-        kept = {key: raw for key, raw in records.items() if raw is not None} if gone else records
-        texts = map(bytes.decode, kept.values())  # type: ignore[arg-type]  # those that are None are not among these
-        args.append(_pack([*chain.from_iterable(zip(kept, texts, strict=True))]))
+        present = {key: raw for key, raw in records.items() if raw is not None} if gone else records
+        texts = map(bytes.decode, present.values())  # type: ignore[arg-type]  # those that are None are not among these
+        args.append(_pack([*chain.from_iterable(zip(present, texts, strict=True))]))
         args.append(_pack(gone))
     return names, args
 

@@ -285,15 +285,15 @@ def _progressed(context: ToolContext, progress: Mapping[str, Any]) -> None:
 def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str, Any], content: Any) -> McpAnswer:
     """Return the parts of an answer as text and files."""
     parts = [_source(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    told = [_words(part) for part in parts]
-    text = "\n".join(words for words in told if words)
+    texts = [_words(part) for part in parts]
+    text = "\n".join(words for words in texts if words)
     if result.get("isError"):
         raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {_cause_first(text)}")
     holders = [part for part in parts if _holds_file(part)]
     if len(holders) > _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {_FILES_MOST} files came back")
     files = [_file(context, settings, part, number) for number, part in enumerate(holders, 1)]
-    unread = any(words is None and not _holds_file(part) for part, words in zip(parts, told, strict=True))
+    unread = any(words is None and not _holds_file(part) for part, words in zip(parts, texts, strict=True))
     complete = len(text) <= _TEXT_CHARS_MOST and not unread
     answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": complete, "files": files}
     structured = result.get("structuredContent")

@@ -121,9 +121,9 @@ async def resolve_once(host: str, port: int) -> list[str]:
     Raises:
         OSError: it has none.
     """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    lines = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     by_family: dict[int, list[str]] = {}
-    for family, _, _, _, place in found:
+    for family, _, _, _, place in lines:
         by_family.setdefault(family, []).append(str(place[0]))
     in_turn = chain.from_iterable(zip_longest(*by_family.values()))
     return list(dict.fromkeys(address for address in in_turn if address is not None))[:_ADDRESSES_MOST]

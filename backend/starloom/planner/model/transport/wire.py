@@ -266,15 +266,15 @@ def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
     text = "\n".join(calls or texts)
     thought = sum(len(part.content.encode()) for part in response.parts if isinstance(part, ThinkingPart))
     # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
-    said = response.usage
-    input_tokens = said.input_tokens if said.input_tokens > 0 else _tokens(sent_bytes)
-    cached = min(max(said.cache_read_tokens, 0), input_tokens)
+    billed = response.usage
+    input_tokens = billed.input_tokens if billed.input_tokens > 0 else _tokens(sent_bytes)
+    cached = min(max(billed.cache_read_tokens, 0), input_tokens)
     # What was read from the provider's cache costs less, and what was written into it more: both are input tokens.
     usage = RequestUsage(
         input_tokens=input_tokens,
-        output_tokens=said.output_tokens if said.output_tokens > 0 else _tokens(len(text.encode()) + thought),
+        output_tokens=billed.output_tokens if billed.output_tokens > 0 else _tokens(len(text.encode()) + thought),
         cache_read_tokens=cached,
-        cache_write_tokens=min(max(said.cache_write_tokens, 0), input_tokens - cached),
+        cache_write_tokens=min(max(billed.cache_write_tokens, 0), input_tokens - cached),
     )
     response = replace(response, usage=usage)
     return Reply(

@@ -121,9 +121,9 @@ class WebCarrier:
         if not event or left_s <= _RESUME_AFTER_S or self._closed.wait(_RESUME_AFTER_S):
             raise ServerFault(_HUNG_UP)
         connection = http_streams.connect(self._url, left_s)
-        wanted = self._headers_with({"Accept": "text/event-stream", "Last-Event-ID": event})
+        headers = self._headers_with({"Accept": "text/event-stream", "Last-Event-ID": event})
         try:
-            answer = http_streams.ask(connection, "GET", self._url, wanted)
+            answer = http_streams.ask(connection, "GET", self._url, headers)
             if answer.status != _OK or not http_streams.is_stream(answer):
                 raise ServerFault(f"{_HUNG_UP}, and does not go on with it (status {answer.status})")
             ended_at = self._route(answer, connection, deadline, number=number)
