@@ -274,8 +274,8 @@ class A2aRoutes:
         yield event({"task": task})
         status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
-            # Read after each yield, and judged before what it tells: a reader takes its time over a chunk, and what
-            # has changed meanwhile is told before the stream ends.
+            # A reader takes its time over a chunk: the state is read after each one, and a change is told before the
+            # stream ends.
             changed.clear()
             ends = await self._stands_still(identity)
             present = await self._task(caller, identity)

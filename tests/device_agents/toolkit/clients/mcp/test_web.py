@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -81,12 +80,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["end", "cut"])
 def test_a_stream_without_events_that_ends_before_its_answer_fails_at_once(chunked: bool) -> None:
-    began = time.monotonic()
     with ending(lambda _: b": working\n\n", chunked=chunked) as (talk, asked):
         with pytest.raises(ServerFault, match="it hung up before its answer"):
             talk.request("tools/call", {}, LONG_S)
         assert asked == ["POST"]
-    assert time.monotonic() - began < LONG_S / 2
 
 
 def test_a_stream_that_ended_is_taken_up_behind_its_last_event() -> None:
