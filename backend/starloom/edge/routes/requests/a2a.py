@@ -274,8 +274,7 @@ class A2aRoutes:
         yield event({"task": task})
         status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
-            # A reader takes its time over a chunk: the state is read after each one, and a change is told before the
-            # stream ends.
+            # A slow reader holds up the chunk before: read the state anew, and send a change before the stream ends.
             changed.clear()
             ends = await self._stands_still(identity)
             present = await self._task(caller, identity)
