@@ -274,7 +274,7 @@ class A2aRoutes:
         yield event({"task": task})
         status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
-            # A slow reader holds up the chunk before: read the state anew, and send a change before the stream ends.
+            # The reader of a chunk may be slow. So a change since then is sent before the stream ends.
             changed.clear()
             ends = await self._stands_still(identity)
             present = await self._task(caller, identity)
