@@ -96,7 +96,7 @@ const NAMED: Record<string, string[]> = {
     "model/words",
     "ui",
   ],
-  "app/shell": ["app/actions", "app/waiting", "app/workspace", "link", "model/fleet", "model/words", "ui"],
+  "app/shell": ["app/actions", "app/waiting", "app/workspace", "link", "model", "model/fleet", "model/words", "ui"],
   "app/waiting": ["app/workspace", "link", "model", "model/fleet", "model/stream", "model/words", "ui"],
   "app/workspace": ["link", "model", "model/stream", "model/tasks", "model/words", "styles", "ui"],
   link: ["model", "model/stream", "model/words"],

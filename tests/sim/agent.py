@@ -30,6 +30,7 @@ from starloom_protocol.wire.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    NameFrame,
     OverFrame,
     OwnerAnswer,
     Query,
@@ -173,6 +174,8 @@ class SimAgent:
                 self.owner.take(frame)
             case OverFrame():
                 pass  # it keeps no session of an MCP server that would end now
+            case NameFrame():
+                pass  # its work names no device by a name
             case _:
                 raise AssertionError(f"the hub sent {frame}")
 

@@ -18,6 +18,7 @@ from starloom_protocol.wire.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    NameFrame,
     OverFrame,
     PlanEntry,
     Query,
@@ -150,6 +151,8 @@ class SmallAgent:
                 self.to_hub.append(LedgerReport(entries=entries))
             case OverFrame():
                 pass  # it keeps no session of an MCP server that would end now
+            case NameFrame():
+                pass  # its work names no device by a name
             case _:
                 raise AssertionError(f"the hub sent {frame}")
 

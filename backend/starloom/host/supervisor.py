@@ -57,8 +57,6 @@ from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom.store.redis.embedded import EmbeddedRedis
 from starloom.store.redis.link import REDIS_LOOK_S, look_at, place_of
-from starloom.store.sql.database import open_database
-from starloom.store.sql.history import note_hub_key
 from starloom_protocol.vocabulary import CODES, Profile
 
 if TYPE_CHECKING:
@@ -118,6 +116,9 @@ def serve(wishes: UpOptions) -> int:
 
 async def let_new_keys(settings: Settings) -> None:
     """Let the hub bring keys of its own to the history: those that it had are lost."""
+    from starloom.store.sql.database import open_database  # noqa: PLC0415 - costly, and a supervisor needs no database
+    from starloom.store.sql.history import note_hub_key  # noqa: PLC0415 - as above
+
     database = open_database(settings.database_url or f"sqlite:///{settings.home / DATABASE_FILE}")
     try:
         await database.migrate()

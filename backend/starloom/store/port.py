@@ -525,5 +525,14 @@ class SketchPort(Protocol):
         ...
 
 
+class KeyedHistory(msgspec.Struct, frozen=True):
+    """The public key of the hubs of a history, None where none has noted it, empty where any is to be taken; and how
+    much of it needs their keys: its last commit, and the sealed values of secrets."""
+
+    hub_key: str | None
+    watermark: int
+    secrets: int
+
+
 class Damaged(Exception):
     """Redis and SQL do not match, lack commits of each other, or are of a later version; a person must decide."""

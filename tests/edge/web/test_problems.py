@@ -36,7 +36,11 @@ async def test_an_unknown_field_is_answered_with_those_that_exist(world: World, 
     ("address", "place", "hint"),
     [
         ("/api/v1/constellations?stat=failed", "query.stat", "Did you mean state?"),
-        ("/api/v1/constellations?zzz", "query.zzz", "It takes state, q, device, of, cursor, limit and tries."),
+        (
+            "/api/v1/constellations?zzz",
+            "query.zzz",
+            "It takes state, q, device, of, cursor, limit, tries and by_caller.",
+        ),
         ("/api/v1/secrets?q=a", "query.q", "It takes none."),
     ],
 )

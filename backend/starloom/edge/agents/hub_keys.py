@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from starloom.process.private_files import create_private
-from starloom.store.port import Damaged
-from starloom.store.sql.history import KeyedHistory
+from starloom.store.port import Damaged, KeyedHistory
 
 KEY_BYTES = 32
 KEYS_WAY = (

@@ -22,6 +22,7 @@ from starloom.store.faults import full, redis_is_full
 from starloom.store.port import (
     Commit,
     EndedConstellation,
+    KeyedHistory,
     Loaded,
     Ownership,
     PrunedPiece,
@@ -244,7 +245,7 @@ class RedisStore(Reads):
     def lag_ms(self, now_ms: int) -> int:
         return self._projector.lag_ms(now_ms)
 
-    async def keyed(self) -> history.KeyedHistory:
+    async def keyed(self) -> KeyedHistory:
         """Return what the history says of the keys of its hubs."""
         return await self._database.read(history.read_keyed)
 

@@ -30,7 +30,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from starloom.store.chain import BEGINNING, decode_numbered, digest_of, link_of, spans_of
-from starloom.store.port import Commit, LogEntry, StreamRow
+from starloom.store.port import Commit, KeyedHistory, LogEntry, StreamRow
 from starloom.store.sql.tables import (
     META_ID,
     CommitRow,
@@ -83,15 +83,6 @@ class Meta(msgspec.Struct, frozen=True):
     run_id: str
     term: int
     watermark: int
-
-
-class KeyedHistory(msgspec.Struct, frozen=True):
-    """The public key of the hubs of a history, None where none has noted it, empty where any is to be taken; and how
-    much of it needs their keys: its last commit, and the sealed values of secrets."""
-
-    hub_key: str | None
-    watermark: int
-    secrets: int
 
 
 class Superseded(Exception):

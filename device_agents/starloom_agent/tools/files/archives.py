@@ -64,8 +64,8 @@ class Pack(Args, frozen=True, kw_only=True):
     """Pack a folder (or one file) with hidden files and empty folders, without links and trash.
 
     A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
-    archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`, by `device_name`; MARK stands for the whole path. The
-    same files give the same bytes. It lies at the hub, not on this device.
+    archive is called `DEVICE-PARENT-FOLDER-MARK-TIME.tar.gz`; MARK stands for the whole path. The same files give the
+    same bytes. It lies at the hub.
     """
 
     path: str
@@ -172,9 +172,8 @@ class Unpack(Args, frozen=True, kw_only=True):
 
     Plain files and folders come out, with times and modes as far as safe. An archive with a name that
     leads out, a name twice, or more than the limits is refused as a whole. `files` in the answer carry the hashes
-    of the archive's own list; those whose names are no text are read back here, and counted as `unnamed`, because
-    no tool takes such a name. `added` is what `fs.trash` takes to undo it: the new folders, each only while it
-    holds what was unpacked.
+    of the archive's own list; those whose names are no text are read back, and counted as `unnamed`. `added` is
+    what `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]
@@ -476,7 +475,7 @@ class Rotate(Args, frozen=True, kw_only=True):
     A series is the archives of one device and folder, as `archive.pack` names them; other files are not touched. An
     archive counts only if it can be read to its end, is as its list says, has files, and has no name that is newer than
     the newest of `files`; a damaged one stays and is named, as does the last with a file that the newest could not
-    read. A new archive that equals the one before it takes its place, so an unchanged folder pushes out no older state.
+    read. A new archive takes the place of an equal one before it.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]

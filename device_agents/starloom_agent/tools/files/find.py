@@ -281,8 +281,7 @@ class FoundFiles(TypedDict):
 
     `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
     that lie too deep; files that it may not read, but for `file`, `words` and `largest`; a trash; with `whole` links,
-    too; and without `order`, `largest` or `words`, how many files there are beyond `limit`. A file that would not have
-    fitted is not among them.
+    too; without an order, how many files are beyond `limit`. A file that would not have fitted is not among them.
     """
 
     count: int
