@@ -116,8 +116,8 @@ def serve(wishes: UpOptions) -> int:
 
 async def let_new_keys(settings: Settings) -> None:
     """Let the hub bring keys of its own to the history: those that it had are lost."""
-    from starloom.store.sql.database import open_database  # noqa: PLC0415 - costly, and a supervisor needs no database
-    from starloom.store.sql.history import note_hub_key  # noqa: PLC0415 - as above
+    from starloom.store.sql.database import open_database
+    from starloom.store.sql.history import note_hub_key
 
     database = open_database(settings.database_url or f"sqlite:///{settings.home / DATABASE_FILE}")
     try:
