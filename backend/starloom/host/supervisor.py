@@ -116,6 +116,7 @@ def serve(wishes: UpOptions) -> int:
 
 async def let_new_keys(settings: Settings) -> None:
     """Let the hub bring keys of its own to the history: those that it had are lost."""
+    # Slow to load, and no other start of a supervisor needs them.
     from starloom.store.sql.database import open_database
     from starloom.store.sql.history import note_hub_key
 

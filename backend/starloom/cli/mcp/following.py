@@ -166,7 +166,7 @@ class Following:
             return
 
     async def _look_at(self, constellation: str) -> None:
-        """Tell of a constellation that has changed; of one whose events the hub refuses once, and follow that no more.
+        """Tell of a constellation that has changed. Where the hub refuses the events, say so once and drop it.
 
         Raises:
             Problem: the hub cannot be asked now.

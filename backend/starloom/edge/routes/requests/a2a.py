@@ -274,7 +274,7 @@ class A2aRoutes:
         yield event({"task": task})
         status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
-            # The reader of a chunk may be slow. So a change since then is sent before the stream ends.
+            # A slow reader delays each yield. A change since the last one is sent before the stream ends.
             changed.clear()
             ends = await self._stands_still(identity)
             present = await self._task(caller, identity)
