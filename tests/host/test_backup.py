@@ -88,11 +88,8 @@ KEPT = {"keys/hub.key", "blobs/artifacts/ab/cd", "agents/desk/device.key", "run/
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    (tmp_path / "world").mkdir()
-    world = RedisWorld(tmp_path / "world")
-    await world.start()
-    yield world
-    await world.close()
+    async with RedisWorld(tmp_path / "world") as world:
+        yield world
 
 
 async def history_of(home: Path) -> dict[str, Any]:

@@ -12,7 +12,5 @@ from tests.store.harness import RedisWorld
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    world = RedisWorld(tmp_path)
-    await world.start()
-    yield world
-    await world.close()
+    async with RedisWorld(tmp_path) as world:
+        yield world

@@ -182,6 +182,14 @@ class RedisWorld:
         self._serving: set[asyncio.Task[None]] = set()
         self.proxy_path = home / "proxy.sock"
 
+    async def __aenter__(self) -> RedisWorld:
+        self.home.mkdir(exist_ok=True)
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def start(self) -> None:
         await self.embedded.start()
         self._proxy = await asyncio.start_unix_server(self._serve, self.proxy_path)

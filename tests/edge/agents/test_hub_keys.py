@@ -20,11 +20,8 @@ from tests.store.harness import RedisWorld
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    (tmp_path / "world").mkdir()
-    world = RedisWorld(tmp_path / "world")
-    await world.start()
-    yield world
-    await world.close()
+    async with RedisWorld(tmp_path / "world") as world:
+        yield world
 
 
 @pytest.fixture

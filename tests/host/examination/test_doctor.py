@@ -204,10 +204,8 @@ def test_an_agent_that_speaks_no_version_of_the_hub_is_named(tmp_path: Path) -> 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    world = RedisWorld(tmp_path)
-    await world.start()
-    yield world
-    await world.close()
+    async with RedisWorld(tmp_path) as world:
+        yield world
 
 
 async def test_a_redis_of_the_owner_is_asked_and_its_settings_are_named(world: RedisWorld) -> None:

@@ -78,10 +78,8 @@ def _empty(connection: Connection) -> None:
 class TestPostgres(StoreContract):
     @pytest.fixture
     async def world(self, tmp_path: Path, databases: Databases) -> AsyncIterator[World]:
-        world = RedisWorld(tmp_path, await databases.fresh())
-        await world.start()
-        yield world
-        await world.close()
+        async with RedisWorld(tmp_path, await databases.fresh()) as world:
+            yield world
 
 
 async def test_a_hub_that_is_stopped_in_the_middle_of_a_write_does_not_keep_the_history(postgres_url: str) -> None:
