@@ -300,7 +300,8 @@ def _start(file: BinaryIO, begin: float, now: datetime, *, any_time: bool) -> tu
         file.seek(size - back)
         _, *sample = file.read(_SAMPLE_BYTES).decode("utf-8", "replace").split("\n")
         first = next((moment for line in sample if (moment := moment_of(line, now)) is not None), None)
-        if first < begin if first is not None else not any_time:
+        is_enough = not any_time if first is None else first < begin
+        if is_enough:
             return size - back, False
         back *= 2
     return 0, False
