@@ -127,6 +127,8 @@ def test_a_hub_whose_disk_is_full_stays_up_says_so_and_goes_on(stack: OnSmallDis
 
 def test_no_file_is_torn_when_all_of_it_is_read_again(stack: OnSmallDisks, settled: Settled) -> None:
     name = "hub-disk-killed"
+    # So that work is left to be written down once the disk is full.
+    stack.fault(lambda proxy: proxy.delay(0.03))
     crowd = stack.submit(echoes(name, CROWD, side_by_side=LANES, device="east"))
     until(lambda: stack.succeeded(crowd) > 10, "the crowd is under way")
     with stack.supervisor_held():
@@ -137,6 +139,7 @@ def test_no_file_is_torn_when_all_of_it_is_read_again(stack: OnSmallDisks, settl
         assert found_by_check(stack.history) == ["ok"]
         stack.keep_what_is_durable()
     stack.until_up()
+    stack.fault(FaultProxy.heal)
     assert stack.until_final(crowd) == "succeeded"
     settled()
 
