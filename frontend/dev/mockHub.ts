@@ -479,6 +479,7 @@ export class MockHub {
           id: `${stream}:${entity.id}`,
           opened_at: iso(Number(entity.opened_ms)),
           question: entity.id,
+          only: this.entities(stream).get(`spec/${entity.task}`)?.ask ?? [],
           takes_away: this.takesAway,
         });
       }

@@ -145,6 +145,7 @@ class NamedQuestionRowJson(TypedDict):
     id: str
     kind: str
     once_because: str
+    only: list[str]
     operations: Any
     question: str
     reason: str

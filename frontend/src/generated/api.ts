@@ -3266,6 +3266,7 @@ export interface components {
          * @description A question with the name of its constellation.
          *
          *     `takes_away` has the values of the choices after which files leave their place, `author` is who asked for the plan.
+         *     Of an open question, `only` are the people whose answer alone counts; empty: everybody who may approve answers it.
          */
         NamedQuestionRow: {
             action: string | null;
@@ -3282,6 +3283,7 @@ export interface components {
             id: string;
             kind: string;
             once_because: string;
+            only: string[];
             opened_at: string | null;
             operations: unknown;
             question: string;

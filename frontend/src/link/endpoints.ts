@@ -34,6 +34,8 @@ export interface InboxQuestion extends Question {
   constellation: string;
   name: string;
   takes_away?: string[];
+  /** The people whose answer alone counts; empty or absent: everybody who may approve answers it. */
+  only?: string[];
   /** Who asked for the plan. */
   author?: string;
 }

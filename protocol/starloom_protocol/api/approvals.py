@@ -66,10 +66,12 @@ class NamedQuestionRow(QuestionRow):
     """A question with the name of its constellation.
 
     `takes_away` has the values of the choices after which files leave their place, `author` is who asked for the plan.
+    Of an open question, `only` are the people whose answer alone counts; empty: everybody who may approve answers it.
     """
 
     author: str
     constellation_name: str
+    only: list[str]
     takes_away: list[str]
 
 

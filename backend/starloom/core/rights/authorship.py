@@ -304,10 +304,10 @@ def check_ender(constellation: Constellation, task: str, *, author: str, owner: 
 def _not_asked_fault(spec: TaskSpec, author: str, waiting: str = "") -> Fault:
     if waiting:
         hint = f"They, or an owner, may change {waiting}: the answer of {listed(spec.ask)} counts for it."
-        reason = f"{waiting} waits for {spec.id}, which asks {listed(spec.ask)}, not {who(author)}"
+        reason = f"{waiting} waits for {spec.id}, which asks {listed(spec.ask)}, not {told_name(author)}"
         return fault(Code.FORBIDDEN, reason, f"tasks.{waiting}", hint)
     hint = f"Only the answer of {listed(spec.ask)} counts; they, or an owner, change the names by an edit."
-    return fault(Code.FORBIDDEN, f"{spec.id} asks {listed(spec.ask)}, not {who(author)}", "", hint)
+    return fault(Code.FORBIDDEN, f"{spec.id} asks {listed(spec.ask)}, not {told_name(author)}", "", hint)
 
 
 def question_faults(

@@ -36,9 +36,9 @@ export function useNeeds(): Needs & { count: number } {
 }
 
 /**
- * The open questions of a constellation with the answers that take files away, which the hub's list alone knows. One that
- * is not in it yet is held back, since such an answer would look like any other. Without the hub nothing can be answered,
- * and all are shown. One that was answered here stays for a moment.
+ * The open questions of a constellation with what the hub's list alone knows: the answers that take files away, and the
+ * people whose answer alone counts. One that is not in it yet is held back, since such an answer would look like any
+ * other. Without the hub nothing can be answered, and all are shown. One that was answered here stays for a moment.
  */
 export function withDangers(constellation: string, open: Question[], needs: ShownQuestion[], away: boolean) {
   const own = needs.filter((need) => need.constellation === constellation);
@@ -46,9 +46,15 @@ export function withDangers(constellation: string, open: Question[], needs: Show
   const asked = open.flatMap((question) => {
     const need = own.find((one) => one.id === question.id);
     if (need?.said !== undefined) return [];
-    return need || away ? [{ ...question, takes_away: need?.takes_away, said: undefined }] : [];
+    return need || away ? [{ ...question, takes_away: need?.takes_away, only: need?.only, said: undefined }] : [];
   });
   return [...answered, ...asked].sort((one, other) => one.opened_ms - other.opened_ms);
+}
+
+/** The people whose answer alone counts, in words, where this one is none of them; empty: this one may answer. */
+export function othersAsked(question: Pick<ShownQuestion, "only">, me: string): string {
+  const only = question.only ?? [];
+  return only.length === 0 || only.includes(me) ? "" : only.join(" or ");
 }
 
 /** Takes a question off the open ones at once, and leaves it in its place for a moment with its answer. */

@@ -109,10 +109,17 @@ async def test_an_answer_after_which_files_are_gone_is_named(world: World, http:
     plan = {"starloom": 1, "policy": {"approval": "never"}, "tasks": [ask, clear], "dependencies": [edge]}
     await world.submit(plan | {"name": "Tidy"}, able=False)
     (asked,) = await items(http, "/approvals")
-    assert asked["takes_away"] == ["go"]
+    assert (asked["takes_away"], asked["only"]) == (["go"], [])
     await http.post(f"{API}/approvals/{asked['id']}/answer", json={"value": "stay"})
     (told,) = await items(http, "/approvals?state=answered")
     assert told["takes_away"] == []
+
+
+async def test_a_question_names_the_people_whose_answer_alone_counts(world: World, http: httpx.AsyncClient) -> None:
+    await http.post(f"{API}/tokens", json={"role": "approver", "for": "zo\xeb", "kind": "person"})
+    await world.submit({"starloom": 1, "tasks": [{"id": "ask", "person": "Well?", "ask": ["zo\xeb"]}]})
+    (asked,) = await items(http, "/approvals")
+    assert asked["only"] == ["zo\xeb"]
 
 
 async def test_what_nobody_answers_is_denied_when_its_time_is_over(

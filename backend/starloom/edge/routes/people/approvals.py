@@ -24,7 +24,7 @@ from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.approvals import CallRow, ChangingCalls, GivenAnswer, NamedQuestionRow, Revoked, StandingRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.approvals import Standing
-from starloom_protocol.records.entities import Question, decode_entity
+from starloom_protocol.records.entities import Question, TaskSpec, decode_entity
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect
 
@@ -60,9 +60,26 @@ class Approvals:
             headline = await self._hub.headlines.of(constellation)
             name, author = (headline.head.name, headline.head.author) if headline else ("", "")
             taking = await self._taking_away(constellation, question) if state == "open" else []
+            only = await self._asked_alone(constellation, question) if state == "open" else []
             shape = entity_json.question_shape(constellation, question)
-            items.append({**shape, "author": author, "constellation_name": name, "takes_away": taking})
+            about: NamedQuestionRow = {
+                **shape,
+                "author": author,
+                "constellation_name": name,
+                "only": only,
+                "takes_away": taking,
+            }
+            items.append(about)
         return json_reply({"items": items, "next": None})
+
+    async def _asked_alone(self, constellation: str, question: Question) -> list[str]:
+        """Return the people whose answer alone counts, by the plan as it is now."""
+        if question.task is None:
+            return []
+        key = f"spec/{question.task}"
+        records = await self._hub.reads.live_records(constellation, [key])
+        spec = decode_entity(key, records[key]) if key in records else None
+        return list(spec.ask) if isinstance(spec, TaskSpec) else []
 
     async def _taking_away(self, constellation: str, question: Question) -> list[str]:
         """Return the choices after which files leave their place, by the plan as it is now."""

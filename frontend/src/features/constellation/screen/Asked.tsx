@@ -1,6 +1,6 @@
 /** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
 
-import { useNeeds, withDangers } from "../../../app/waiting/needs.ts";
+import { othersAsked, useNeeds, withDangers } from "../../../app/waiting/needs.ts";
 import { triedWords } from "../../../app/waiting/unplanned.ts";
 import { stoppedOf } from "../../../app/waiting/waiting.ts";
 import { useLink, useWorkspace } from "../../../app/workspace/context.ts";
@@ -42,13 +42,10 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
   const stands = (head.attention ?? []).some((reason) => !(tapped && reason === "waits_for_a_tap"));
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
-  const label = open.some(({ said }) => said === undefined)
-    ? mayAnswer
-      ? "Needs you"
-      : "Waits for an approver"
-    : mayAct
-      ? "Needs you"
-      : OTHERS;
+  const unanswered = open.filter(({ said }) => said === undefined);
+  const isMine = unanswered.some((question) => !othersAsked(question, session?.principal.name ?? ""));
+  const mayDo = unanswered.length ? isMine : mayAct;
+  const label = unanswered.length && !mayAnswer ? "Waits for an approver" : mayDo ? "Needs you" : OTHERS;
   return (
     <>
       {final && !inPast && <KeepThis constellation={id} />}

@@ -38,6 +38,18 @@ it("answers the same question with all rights", async () => {
   expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBeNull();
 });
 
+it("reads whose answer alone counts, and has nothing to press", async () => {
+  const hub = openPage(`/constellations/${CONSTELLATION}?lens=list`, { question: true });
+  const [question] = [...hub.entities(CONSTELLATION)].filter(([key]) => key.startsWith("question/"));
+  const task = String(question?.[1].task);
+  const spec = hub.entities(CONSTELLATION).get(`spec/${task}`);
+  act(() => hub.publish(CONSTELLATION, "plan_edited", { [`spec/${task}`]: { ...spec, ask: ["Zo\u00eb"] } }));
+  const card = await screen.findByRole("region", { name: "Waits for somebody with other rights" });
+  expect(card.textContent).toContain("Only the answer of Zo\u00eb counts.");
+  const copy = within(card).getByRole("button", { name: "Copy" });
+  expect([copy.getAttribute("aria-disabled"), copy.title]).toEqual(["true", "Only the answer of Zo\u00eb counts."]);
+});
+
 it("cannot press what changes a device", async () => {
   openPage("/devices/d-server", lo());
   for (const name of ["Reserve", "Drain..."]) {

@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
-import { answeredHere, type ShownQuestion } from "../../../app/waiting/needs.ts";
+import { answeredHere, othersAsked, type ShownQuestion } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
@@ -50,7 +50,7 @@ function isPrimary(question: Question, choice: Choice): boolean {
 
 interface QuestionCardProps {
   /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
-  question: Question & Pick<ShownQuestion, "takes_away" | "author" | "said">;
+  question: Question & Pick<ShownQuestion, "takes_away" | "only" | "author" | "said">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
@@ -90,6 +90,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const takesAway = ({ value }: Choice) => question.takes_away?.includes(value);
   const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
   const lacksWords = asksWords && !reason.trim();
+  const others = othersAsked(question, session?.principal.name ?? "");
+  const notYours = others ? `Only the answer of ${others} counts.` : null;
   return (
     <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
       {picked ? (
@@ -115,7 +117,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
             kind={takesAway(choice) ? "bad" : isPrimary(question, choice) ? "primary" : undefined}
             icon={takesAway(choice) ? "trash" : undefined}
             disabled={busy || question.said !== undefined}
-            why={choice === WORDS && lacksWords ? "Write an answer first." : null}
+            why={notYours ?? (choice === WORDS && lacksWords ? "Write an answer first." : null)}
             onClick={() => void answer(choice)}
           >
             {choice.label}
@@ -143,7 +145,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {/* A list of questions says it once for all of them. */}
         {refusal && !origin && <span className="wraps">{refusal} </span>}
-        {reasoning === null && !refusal && (
+        {notYours && !refusal && `${notYours} `}
+        {reasoning === null && !refusal && !notYours && (
           <button type="button" className="link" onClick={() => setReasoning("pressed")}>
             Add a reason
           </button>
