@@ -372,6 +372,7 @@ export class MockHub {
               kind: "bearer",
               label: "backup script",
               role: "operator",
+              schedules: 2,
               scopes: ["read", "recipe:contact-sheet"],
             },
             ...["assistant", "program"].map((kind) => ({
@@ -382,6 +383,7 @@ export class MockHub {
               id: `t-${kind}`,
               kind: "bearer",
               label: "",
+              made_with: "t3",
               role: "viewer",
             })),
           ],

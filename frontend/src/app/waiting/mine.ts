@@ -2,8 +2,9 @@
 import { useContext, useMemo } from "react";
 import type { Part } from "../../model/words/words.ts";
 import { RightsContext, useMay, whyNotBy } from "../../ui/away.tsx";
+import { useWorkspace } from "../workspace/context.ts";
 import { byCause } from "./causes.ts";
-import { useNeeds } from "./needs.ts";
+import { othersAsked, useNeeds } from "./needs.ts";
 import { useWaiting } from "./waiting.ts";
 
 interface Mine {
@@ -12,6 +13,8 @@ interface Mine {
   all: number;
   /** Why this person may answer no question; null where that is possible. */
   whyNot: string | null;
+  /** Whether every open question asks other people by name. */
+  asksOthers: boolean;
 }
 
 /** What this person may do about work that waits, for the lists of it. */
@@ -24,11 +27,19 @@ export function useMine(): Mine {
   const rights = useContext(RightsContext);
   const needs = useNeeds();
   const waiting = useWaiting();
+  const me = useWorkspace().session?.principal.name ?? "";
   const whyNot = whyNotBy(rights, "approver");
+  const others = needs.items.filter((need) => othersAsked(need, me)).length;
   const questions = needs.count + waiting.openAsks;
+  const asksOthers = others > 0 && others === needs.count;
   const all = needs.count + waiting.count;
   // Each person reads their own notices, whatever their rights.
   const notices = byCause(waiting.notices).length;
   const deeds = all - questions - notices;
-  return { count: (whyNot ? 0 : questions) + (whyNotBy(rights, true) ? 0 : deeds) + notices, all, whyNot };
+  return {
+    count: (whyNot ? 0 : questions - others) + (whyNotBy(rights, true) ? 0 : deeds) + notices,
+    all,
+    whyNot,
+    asksOthers,
+  };
 }

@@ -105,7 +105,9 @@ export function HomePage() {
             {needs.shown.length > 0 && (
               <section className="card">
                 <header>
-                  <h2>{mine.whyNot ? "Waits for an approver" : "Needs you"}</h2>
+                  <h2>
+                    {mine.whyNot ? "Waits for an approver" : mine.asksOthers ? "Waiting for others" : "Needs you"}
+                  </h2>
                   <span className="dim">{needs.count}</span>
                   <Link className="link small end" href="/inbox">
                     Inbox

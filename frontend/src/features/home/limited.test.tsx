@@ -1,5 +1,6 @@
 /** Home for somebody with few rights: it says who is needed, and offers nothing that the hub would refuse. */
 import { act, cleanup, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { openPage } from "../../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../../dev/scenario.ts";
@@ -41,4 +42,18 @@ it("offers the way to a new request to nobody who may not start one", async () =
   cleanup();
   openPage("/devices", { role: "operator" });
   await waitFor(() => expect(ways()).toBe(2));
+});
+
+it("counts no question that only others may answer", async () => {
+  const hub = openPage(`/constellations/${CONSTELLATION}?lens=list`, { question: true });
+  const [question] = [...hub.entities(CONSTELLATION)].filter(([key]) => key.startsWith("question/"));
+  const task = `spec/${question?.[1].task}`;
+  const spec = hub.entities(CONSTELLATION).get(task);
+  act(() => hub.publish(CONSTELLATION, "plan_edited", { [task]: { ...spec, ask: ["zo\u00eb"] } }));
+  await screen.findByRole("region", { name: "Waits for somebody with other rights" });
+  await userEvent.keyboard("gh");
+  const heading = await screen.findByRole("heading", { name: "Waiting for others" });
+  expect(heading.closest("section")?.textContent).toContain("Only the answer of zo\u00eb counts.");
+  const inbox = screen.getAllByRole("link", { name: /^Inbox/ });
+  expect(inbox.filter((link) => /\d/.test(link.textContent ?? ""))).toEqual([]);
 });

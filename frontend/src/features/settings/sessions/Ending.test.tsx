@@ -31,6 +31,7 @@ it("asks before somebody else's token ends, and says what ends with it", async (
   const hub = open("/settings");
   const dialog = await pressRevoke(/^Revoke jonas's token backup script/);
   expect(dialog.textContent).toContain("Programs that use it are refused");
+  expect(dialog.textContent).toContain("It also ends 2 tokens and 2 schedules made with it.");
   expect(revoked(hub, "t3")).toEqual([]);
   await press(dialog, "Revoke it");
   await waitFor(() => expect(revoked(hub, "t3")).toHaveLength(1));

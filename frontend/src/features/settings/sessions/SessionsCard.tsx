@@ -5,7 +5,7 @@ import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { TokenRow } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
-import { age, dateTime } from "../../../model/words/words.ts";
+import { age, dateTime, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
 import { browserName, limits } from "./browsers.ts";
@@ -55,7 +55,13 @@ export function SessionsCard() {
       </header>
       {tokens.problem && <ProblemNote problem={tokens.problem} />}
       {lettingIn(tokens.value?.items ?? [], now).map((token) => (
-        <Row key={token.id} token={token} now={now} onEnded={tokens.reload} />
+        <Row
+          key={token.id}
+          token={token}
+          resting={restingOn(token, tokens.value?.items ?? [], now)}
+          now={now}
+          onEnded={tokens.reload}
+        />
       ))}
       <div className="item">
         <span />
@@ -77,7 +83,15 @@ export function SessionsCard() {
   );
 }
 
-function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: () => void }) {
+interface RowProps {
+  token: TokenRow;
+  /** What ends with it, in words; empty where nothing does. */
+  resting: string;
+  now: number;
+  onEnded: () => void;
+}
+
+function Row({ token, resting, now, onEnded }: RowProps) {
   const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
   const [asking, setAsking] = useState(false);
@@ -108,7 +122,13 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         Revoke
       </Button>
       {asking && (
-        <EndingDialog token={token} subject={subject} onKeep={() => setAsking(false)} onRevoke={() => void revoke()} />
+        <EndingDialog
+          token={token}
+          subject={subject}
+          resting={resting}
+          onKeep={() => setAsking(false)}
+          onRevoke={() => void revoke()}
+        />
       )}
       <span className="sub small">
         {[
@@ -126,6 +146,26 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
   );
 }
 
+/** All that ends with a token, counted: what was made with it, and with that, and the schedules of all of it. */
+function restingOn(token: TokenRow, items: readonly TokenRow[], now: number): string {
+  const below = [token];
+  // It grows while it is walked; each row was made with one other, so none comes twice.
+  for (const { id } of below) below.push(...items.filter((item) => item.made_with === id));
+  const good = lettingIn(below.slice(1), now);
+  const count = (kind: string, word: string) => {
+    const found = good.filter((item) => item.kind === kind).length;
+    return found ? [plural(found, word)] : [];
+  };
+  const schedules = [token, ...good].reduce((sum, item) => sum + (item.schedules ?? 0), 0);
+  const parts = [
+    ...count("session", "sign-in"),
+    ...count("bearer", "token"),
+    ...count("invitation", "open invitation"),
+    ...(schedules ? [plural(schedules, "schedule")] : []),
+  ];
+  return new Intl.ListFormat("en-GB").format(parts);
+}
+
 /** The subject of a revocation, in words that no other row has: whose it is, where, and since when. */
 function subjectOf(token: TokenRow, label: string, now: number): string {
   const whose = token.for?.name ? `${token.for.name}'s` : "the";
@@ -138,12 +178,13 @@ function subjectOf(token: TokenRow, label: string, now: number): string {
 interface EndingProps {
   token: TokenRow;
   subject: string;
+  resting: string;
   onKeep: () => void;
   onRevoke: () => void;
 }
 
 /** Asks before a revocation, with what it ends; above all where it also signs this page out. */
-function EndingDialog({ token, subject, onKeep, onRevoke }: EndingProps) {
+function EndingDialog({ token, subject, resting, onKeep, onRevoke }: EndingProps) {
   const own = token.ends_asker;
   const deed = own ? "Revoke it and sign out" : token.kind === "invitation" ? "Withdraw it" : "Revoke it";
   return (
@@ -155,6 +196,7 @@ function EndingDialog({ token, subject, onKeep, onRevoke }: EndingProps) {
         </p>
       )}
       <p className="dim">{endsOf(token)}</p>
+      {resting && <p>It also ends {resting} made with it.</p>}
       {own && (
         <p className="dim">
           On the hub’s computer, <code className="mono">starloom open</code> makes a link to sign in again.
