@@ -253,9 +253,33 @@ def _commit_of(context: ToolContext, repository: Path, ref: str) -> str:
             raise
         words = ["for-each-ref", f"--count={_NAMES_TOLD}", "--format=%(refname:short)", "refs/heads", "refs/tags"]
         names = _git(context, ["-C", str(repository), *words]).stdout.split()
-        names_words = ", ".join(quoted(name) for name in ["HEAD", *names])
-        reason = f"{quoted(ref)} is no branch, tag or commit of {repository.name}; there is {names_words}"
+        reason = f"{quoted(ref)} is no branch, tag or commit of {repository.name}; {_there_is(['HEAD', *names])}"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False) from failed
+
+
+def _commit_offered(context: ToolContext, origin: Path, args: Clone) -> str:
+    """Return the commit of a branch or tag, as a clone would choose it; for another the fault lists those there."""
+    # An annotated tag is an object of its own: with `^{}` stands the version that it names.
+    names = [f"refs/heads/{args.ref}", f"refs/tags/{args.ref}^{{}}", f"refs/tags/{args.ref}"] if args.ref else ["HEAD"]
+    offers = _offers(context, origin, *names)
+    if commit := next((offers[name] for name in names if name in offers), ""):
+        return commit
+    short = [
+        name.split("/", 2)[2] for name in _offers(context, origin, "refs/heads/*", "refs/tags/*") if "^" not in name
+    ]
+    source = args.url or args.path or "the bundle"
+    no_version = f"{quoted(args.ref)} is no branch or tag of {source}" if args.ref else f"{source} has no version"
+    raise ToolFailed(Code.BAD_ARGUMENTS, f"{no_version}; {_there_is(short[:_NAMES_TOLD])}", effect=False)
+
+
+def _offers(context: ToolContext, origin: Path, *patterns: str) -> dict[str, str]:
+    """Return the commits of the whole names that patterns find; git itself would take the end of a name for it."""
+    lines = _git(context, ["ls-remote", str(origin), *patterns]).stdout.splitlines()
+    return {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
+
+
+def _there_is(names: list[str]) -> str:
+    return f"there is {', '.join(quoted(name) for name in names) or 'none'}"
 
 
 class PackedVersion(TypedDict):
@@ -349,13 +373,13 @@ class Cloned(TypedDict):
 def clone(context: ToolContext, args: Clone) -> Cloned:
     target = context.resolve_write(args.to)
     origin = _origin(context, args)
-    wanted_commit = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]
+    offered_commit = _commit_offered(context, origin, args)
     files = context.files
     with plain(target, "looking at", effect=False):
         exists, copied = files.exists(target), files.exists(target / ".git")
     if exists:
         commit_there = _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if copied else ""
-        if commit_there == wanted_commit:
+        if commit_there == offered_commit:
             return {"path": args.to, "commit": commit_there, "state": "kept"}
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.to} is there already, with something else in it", effect=False)
     half = context.workdir / "git" / "clone"

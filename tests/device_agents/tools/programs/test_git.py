@@ -152,6 +152,30 @@ def test_a_folder_becomes_a_working_copy_once(call: Git, repository: Path, devic
         call("git.clone", source="folder", path="shop", to="copies/shop", ref="v1")
 
 
+def test_a_branch_and_an_annotated_tag_are_kept_by_their_whole_name(call: Git, repository: Path) -> None:
+    git(repository, "branch", "feature/main", "HEAD~1")
+    git(repository, "tag", "-a", "-m", "Released", "v2", "HEAD~1")
+    for ref, commit in (("main", "HEAD"), ("v2", "HEAD~1")):
+        for state in ("made", "kept"):
+            copied = call("git.clone", source="folder", path="shop", to=f"copies/{ref}", ref=ref)
+            assert (copied["state"], copied["commit"]) == (state, git(repository, "rev-parse", commit))
+
+
+def test_a_branch_that_is_not_there_is_answered_with_the_names_that_are(call: Git, repository: Path) -> None:
+    git(repository, "tag", "-a", "-m", "Released", "v2")
+    with pytest.raises(ToolFailed) as failed:
+        call("git.clone", source="folder", path="shop", to="copy", ref="mian")
+    reason = "'mian' is no branch or tag of shop; there is 'main', 'v1', 'v2'"
+    assert (failed.value.code, failed.value.detail) == (Code.BAD_ARGUMENTS, reason)
+
+
+def test_a_repository_without_a_version_is_not_copied(call: Git, device: Device) -> None:
+    (device.folder / "empty").mkdir()
+    git(device.folder / "empty", "init", "-q")
+    with pytest.raises(ToolFailed, match="empty has no version; there is none"):
+        call("git.clone", source="folder", path="empty", to="copy")
+
+
 def test_a_bundle_becomes_a_working_copy(call: Git, repository: Path, device: Device) -> None:
     git(repository, "bundle", "create", "-q", str(device.workdir.parent / "shop.bundle"), "HEAD", "main")
     ref = device.store.take((device.workdir.parent / "shop.bundle").read_bytes(), name="shop.bundle")
