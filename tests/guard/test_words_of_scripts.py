@@ -1,4 +1,4 @@
-"""T272: no text of a request is an option or a part of the script that shows it on a Mac, or markup of a notice."""
+"""T272: no text of a request is an option or part of the script that shows it, or markup of a notice or a question."""
 
 from __future__ import annotations
 
@@ -58,3 +58,15 @@ def test_t272_a_notice_has_no_link_and_no_picture(
     device.call("notify", title="R&D", text='<a href="http://evil.example">Your bank</a>')
     body = '&lt;a href="http://evil.example"&gt;Your bank&lt;/a&gt;'
     assert (tmp_path / "said").read_text() == f"--app-name=Starloom|--|R&D|{body}|"
+
+
+def test_t272_a_question_is_shown_as_it_is_written(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f'#!/bin/sh\nprintf "%s|" "$@" > {tmp_path}/said\necho yes\n'
+    played(tmp_path, monkeypatch, "linux", "zenity", script)
+    question = r"Is <b>R&D</b> in C:\new_files?"
+    device.call("ask", text=question)
+    assert r"|--text=Is <b>R&D</b> in C:\\new__files?|" in (tmp_path / "said").read_text()
+    device.call("ask", text=question, choices=("yes", "no"))
+    assert r"|--text=Is &lt;b&gt;R&amp;D&lt;/b&gt; in C:\\new_files?|" in (tmp_path / "said").read_text()

@@ -93,9 +93,12 @@ def _question_argv(args: Ask) -> list[str]:
         else:
             script = 'on run argv\nreturn text returned of (display dialog (item 1 of argv) default answer "")\nend run'
         return display.script_argv(script, args.text, *args.choices)
+    # zenity reads escapes in both texts, markup above a list, and a mark of a key above an entry.
+    text = args.text.replace("\\", "\\\\")
     if args.choices:
-        return ["zenity", "--list", "--title=Starloom", f"--text={args.text}", "--column=Answer", "--", *args.choices]
-    return ["zenity", "--entry", "--title=Starloom", f"--text={args.text}"]
+        above = html.escape(text, quote=False)
+        return ["zenity", "--list", "--title=Starloom", f"--text={above}", "--column=Answer", "--", *args.choices]
+    return ["zenity", "--entry", "--title=Starloom", f"--text={text.replace('_', '__')}"]
 
 
 class PersonAnswer(TypedDict):
