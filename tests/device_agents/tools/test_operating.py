@@ -31,9 +31,11 @@ is-system-running) echo running ;;
 show)
     for name in "$@"; do last=$name; done
     [ -e states/$last ] || {{ printf 'Id=%s\\nLoadState=not-found\\nActiveState=inactive\\n' "$last"; exit 0; }}
+    restarts=$(cat restarts 2>/dev/null || echo 0)
+    [ ! -e restarts ] || echo $((restarts + 1)) > restarts
     state=$(head -n 1 states/$last)
     [ $(wc -l < states/$last) -gt 1 ] && sed -i 1d states/$last
-    printf 'Id=%s\\nLoadState=loaded\\nActiveState=%s\\nSubState=sub\\nNRestarts=0\\n' "$last" "$state" ;;
+    printf 'Id=%s\\nLoadState=loaded\\nActiveState=%s\\nSubState=sub\\nNRestarts=%s\\n' "$last" "$state" "$restarts" ;;
 restart) echo "$3" >> restarted; [ "$3" != stubborn ] || {{ echo 'Access denied' >&2; exit 4; }} ;;
 list-units) ;;
 esac
@@ -108,6 +110,21 @@ def test_a_service_that_does_not_come_back_fails_the_task(
     with pytest.raises(ToolFailed, match=said) as failed:
         restart(device.context(), Restart(name="nginx", within_s=5), clock=time.clock, pause=time.pause)
     assert failed.value.code is code
+
+
+def test_a_service_that_crashes_between_two_looks_is_not_taken_for_steady(device: Device, systemd: Path) -> None:
+    states(systemd, "nginx", "active")
+    (systemd / "restarts").write_text("0")
+    time = Time()
+    with pytest.raises(ToolFailed, match="nginx does not stay up, and began again 25 times after 5 s") as failed:
+        restart(device.context(), Restart(name="nginx", within_s=5), clock=time.clock, pause=time.pause)
+    assert failed.value.code is Code.TIMED_OUT
+
+
+def test_a_service_that_reads_its_settings_again_runs(device: Device, systemd: Path) -> None:
+    states(systemd, "nginx", "reloading")
+    states(systemd, "ntp", "activating")
+    assert device.call("service.status", names=["nginx", "ntp"])["down"] == ["ntp"]
 
 
 def test_a_service_that_is_not_there_or_may_not_be_touched(device: Device, systemd: Path) -> None:

@@ -134,7 +134,7 @@ def list_of(folder: Path) -> int | None:
     try:
         times = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and path.stat().st_size]
     except OSError:
-        return None  # not there, or not for this user: then the age is not updates_words
+        return None  # not there, or not for this user: then the age is not known
     return int(max(times)) if times else None
 
 

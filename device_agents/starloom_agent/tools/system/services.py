@@ -16,11 +16,12 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary, of_device
 from starloom_agent.toolkit.running.programs import run_program, said_by
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
 _RUNNING_SYSTEMD = frozenset({"initializing", "starting", "running", "degraded", "maintenance", "stopping"})
+_RUNS = frozenset({"active", "refreshing", "reloading"})
 _LOOK_EVERY_S = 0.2
 """Each look starts a program."""
 _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
@@ -147,7 +148,7 @@ def status(_context: ToolContext, args: Status) -> ServiceStatus:
         rows = launchd_from(run_program(["launchctl", "list"], timeout_s=20).stdout, args.names)
     else:
         rows = _systemd(list(args.names))
-    down = [row["service"] for row in rows if row["state"] != "active" and row["service"] not in args.down_before]
+    down = [row["service"] for row in rows if row["state"] not in _RUNS and row["service"] not in args.down_before]
     device = of_device(args.device_name)
     on = f" on {args.device_name}" if args.device_name else ""
     unseen = f"could not look at the services{on} ({note})" if note else ""
@@ -225,19 +226,25 @@ def restart(
         words = said_by(ran, 400)
         raise ToolFailed(Code.EXIT_CODE, f"{args.name} did not restart ({ran.exit_code}): {words}")
     steady_from = None
+    now = last = first = _look(args.name)
     while True:
-        now = _look(args.name)
         if now["state"] in ("failed", "inactive"):
             raise ToolFailed(Code.TOOL_FAILED, f"{args.name} is {now['state']} after its restart ({now['detail']})")
+        # By default systemd starts one that crashed again within a tenth of a second: each look may find it `active`.
+        if now["state"] != "active" or now["restarts"] != last["restarts"]:
+            steady_from = None
         if now["state"] == "active":
             steady_from = clock() if steady_from is None else steady_from
             if clock() - steady_from >= args.steady_s:
                 break
-        else:
-            steady_from = None
         if clock() - begin > args.within_s:
-            raise ToolFailed(Code.TIMED_OUT, f"{args.name} is still {now['state']} after {args.within_s:g} s")
+            again = now["restarts"] - first["restarts"]
+            state = (
+                f"does not stay up, and began again {counted(again, 'time')}" if again else f"is still {now['state']}"
+            )
+            raise ToolFailed(Code.TIMED_OUT, f"{args.name} {state} after {args.within_s:g} s")
         pause(_LOOK_EVERY_S)
+        last, now = now, _look(args.name)
     device = of_device(args.device_name)
     took_s = round(clock() - begin, 1)
     return {**device, "service": args.name, "before": before["state"], "after": now["state"], "took_s": took_s}
