@@ -307,7 +307,7 @@ def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatc
     assert [(row["name"], row["state"], row["device"]) for row in found["rows"]] == [
         ("db", "exited", "vps"), ("web", "running", "vps"),
     ]  # fmt: skip
-    assert (found["count"], found["stopped"]) == (2, 1)
+    assert (found["count"], found["stopped"], found["complete"]) == (2, 1, False)
     logs = device.call("container.logs", name="web", since="2h")
     assert [row["text"] for row in logs["rows"]] == ["first", "second"]
     assert device.call("container.logs", name="web", contains="sec")["count"] == 1
@@ -315,6 +315,50 @@ def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatc
         device.call("container.logs", name="gone")
     with pytest.raises(ToolFailed, match="not the name of a container"):
         device.call("container.logs", name="--follow")
+
+
+PODMAN = """#!/bin/sh
+# As Podman 4.3 answers to `--format '{{json .}}'`: one list.
+cat <<'END'
+[
+  {
+    "Id": "a53d8fc6efb02bee1a3b88b1dfd8a0597f50f22691e8be5eaaf2cf440a67b2fd",
+    "Image": "localhost/tiny:latest",
+    "Labels": null,
+    "Names": [
+      "web"
+    ],
+    "State": "running",
+    "Status": "Up 3 hours"
+  }
+]
+END
+"""
+
+
+def test_containers_of_podman_beside_a_docker_without_its_service(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    program(tmp_path, "docker", "#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    program(tmp_path, "podman", PODMAN)
+    listed = device.call("container.list")
+    row = {"name": "web", "image": "localhost/tiny:latest", "state": "running", "since": "Up 3 hours"}
+    assert listed["rows"] == [row | {"id": "a53d8fc6efb0"}]
+    assert (listed["count"], listed["complete"]) == (1, True)
+    program(tmp_path, "podman", "#!/bin/sh\necho '[{'\n")
+    with pytest.raises(ToolFailed, match=r"the list of containers cannot be read: '\[\{'"):
+        device.call("container.list")
+    program(tmp_path, "podman", "#!/bin/sh\necho 'no such container' >&2\nexit 125\n")
+    with pytest.raises(ToolFailed, match=r"docker does not answer: Cannot .*; podman does not answer: no such"):
+        device.call("container.logs", name="web")
+
+
+def test_no_containers_are_an_empty_list(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    for none in ("", "[]"):
+        program(tmp_path, "docker", f"#!/bin/sh\nprintf '{none}'\n")
+        assert device.call("container.list") == {"rows": [], "count": 0, "stopped": 0, "complete": True}
 
 
 def test_a_line_of_a_container_that_was_overwritten_is_one(

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named, of_device
-from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
+from starloom_agent.toolkit.running.programs import Ran, run_program, said_by
 from starloom_agent.toolkit.text.durations import Duration, seconds_of
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _RUNTIMES = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
-_LIST_BYTES = 1024 * 1024
+_LIST_BYTES = 8 * 1024 * 1024
+"""Podman tells some two thousand bytes of each container, more with many labels."""
 _LOG_BYTES = 256 * 1024
 """Lines beyond it fall out in the middle; `lost_bytes` says so."""
 _SEARCHED_LINES = 20_000
@@ -43,16 +44,21 @@ class Logs(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def _runtime() -> str | None:
-    return next((name for name in _RUNTIMES if shutil.which(name)), None)
+def _installed() -> list[str]:
+    return [name for name in _RUNTIMES if shutil.which(name)]
 
 
 def _run(argv: list[str], kept_bytes: int) -> Ran:
-    runtime = needed(_runtime(), _probe())
-    ran = run_program([runtime, *argv], timeout_s=30, kept_bytes=kept_bytes)
-    if ran.exit_code:
-        raise ToolFailed(Code.TOOL_FAILED, f"{runtime} does not answer: {said_by(ran)}", effect=False)
-    return ran
+    """Run the first runtime that answers: the program of Docker is often there without its service."""
+    reasons = []
+    for runtime in _installed():
+        ran = run_program([runtime, *argv], timeout_s=30, kept_bytes=kept_bytes)
+        if not ran.exit_code:
+            return ran
+        reasons.append(f"{runtime} does not answer: {said_by(ran)}")
+    if not reasons:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, str(_probe()), effect=False)
+    raise ToolFailed(Code.TOOL_FAILED, "; ".join(reasons), effect=False)
 
 
 class ContainerRow(Named):
@@ -70,14 +76,28 @@ class ContainerList(TypedDict):
     stopped: int
 
 
-def row_from(line: str) -> ContainerRow | None:
-    """Return one row from a line of `ps --format '{{json .}}'`; Docker and Podman name some fields differently."""
+def rows_from(output: str) -> tuple[list[ContainerRow], bool]:
+    """Return the rows of `ps --format '{{json .}}'`, and whether all of it was read.
+
+    Docker prints a map on each line, Podman one list of maps over many lines; they name some fields differently.
+    """
+    if output.lstrip().startswith("["):
+        parts = _decoded(output)
+        found = parts if isinstance(parts, list) else [None]
+    else:
+        found = [_decoded(line) for line in output.splitlines() if line.strip()]
+    rows = [_row(fields) for fields in found if isinstance(fields, dict)]
+    return rows, len(rows) == len(found)
+
+
+def _decoded(text: str) -> Any:
     try:
-        fields = msgspec.json.decode(line)
+        return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return None
-    if not isinstance(fields, dict):
-        return None
+
+
+def _row(fields: dict[str, Any]) -> ContainerRow:
     names = fields.get("Names", "")
     name = names if isinstance(names, str) else ", ".join(map(str, names))
     return {
@@ -92,13 +112,20 @@ def row_from(line: str) -> ContainerRow | None:
 def list_containers(_context: ToolContext, args: List) -> ContainerList:
     which = [] if args.running else ["--all"]
     ran = _run(["ps", *which, "--no-trunc", "--format", "{{json .}}"], _LIST_BYTES)
+    found, all_read = rows_from(ran.stdout)
+    if not found and not all_read:
+        reason = f"the list of containers cannot be read: {quoted(ran.stdout.strip()[:200])}"
+        raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
     device = of_device(args.device_name)
-    rows: list[ContainerRow] = [
-        {**device, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None
-    ]
+    rows: list[ContainerRow] = [{**device, **row} for row in found]
     rows.sort(key=lambda row: (row["state"] == "running", row["name"]))
     stopped = sum(row["state"] != "running" for row in rows)
-    return {"rows": rows[: args.limit], "count": len(rows), "stopped": stopped, "complete": not ran.lost_bytes}
+    return {
+        "rows": rows[: args.limit],
+        "count": len(rows),
+        "stopped": stopped,
+        "complete": all_read and not ran.lost_bytes,
+    }
 
 
 class ContainerLine(Named):
@@ -139,7 +166,7 @@ def _lines(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _probe() -> str | None:
-    return None if _runtime() else "neither docker nor podman is installed"
+    return None if _installed() else "neither docker nor podman is installed"
 
 
 TOOLS = (
