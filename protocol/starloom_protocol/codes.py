@@ -80,6 +80,7 @@ class Code(StrEnum):
     # service
     OVERLOADED = "overloaded"
     STORE_UNAVAILABLE = "store_unavailable"
+    UNSETTLED = "unsettled"
     DISK_FULL = "disk_full"
     HISTORY_CORRUPT = "history_corrupt"
     INTERNAL = "internal"
@@ -331,6 +332,12 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.STORE_UNAVAILABLE: CodeInfo(
         _T, 503, "The hub's store does not answer", "Run `starloom doctor`; nothing was accepted."
+    ),
+    Code.UNSETTLED: CodeInfo(
+        _T,
+        503,
+        "It may have been carried out",
+        "See what became of it before you ask again; with the same Idempotency-Key nothing is made twice.",
     ),
     Code.DISK_FULL: CodeInfo(
         _T,

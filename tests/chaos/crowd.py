@@ -29,7 +29,7 @@ from tests.chaos.witness import Witness
 from tests.chaos.work import echoes
 from tests.waiting import until
 
-ASK_AGAIN = ("hub_unreachable", "overloaded", "store_unavailable")
+ASK_AGAIN = ("hub_unreachable", "overloaded", "store_unavailable", "unsettled")
 PAUSE_S = (0.5, 3.0)
 OPEN_MOST = 24
 """More are not asked for while so many are under way: it is a storm of faults, not of load."""

@@ -68,7 +68,7 @@ def _persistently(client: Client, body: dict[str, Any], stop: threading.Event) -
         try:
             return client.create("/constellations", body, key=key)
         except Problem as problem:
-            if problem.code not in ("disk_full", "hub_unreachable", "overloaded", "store_unavailable"):
+            if problem.code not in ("disk_full", "hub_unreachable", "overloaded", "store_unavailable", "unsettled"):
                 raise
             stop.wait(0.1)
     return None

@@ -213,7 +213,7 @@ async def test_an_owner_that_was_stopped_loses_the_shard_and_follows() -> None:
         asking = asyncio.ensure_future(frozen.inbox.ask(submit("c1")))
         await two.clock.turn(1_000)
         (fault,) = (await asking).faults
-        assert fault.code == "store_unavailable"
+        assert fault.code == "unsettled"
         assert frozen.lost.is_set()
         assert two.one.role == "standby"
         assert two.one.changes == ["owner", "standby"]
@@ -260,7 +260,7 @@ async def test_a_commit_in_doubt_under_anothers_term_counts_as_lost() -> None:
         await taken.join("one")
         assert two.redis.pos >= 1, "the log has come at least as far as the commit in doubt"
         await two.clock.turn(1_000)
-        assert [fault.code for fault in (await asking).faults] == ["store_unavailable"]
+        assert [fault.code for fault in (await asking).faults] == ["unsettled"]
         assert "c1" not in taken.engine.shard.constellations
         await kill(taken)
 
@@ -371,7 +371,7 @@ async def test_a_hub_whose_engine_died_of_a_fault_of_ours_loads_it_anew(monkeypa
 
         monkeypatch.setattr(dead, "_act", fails)
         reply = await asked(two, seat.ask(submit("c2")))
-        assert [fault.code for fault in reply.faults] == ["store_unavailable"], "whoever waits is told"
+        assert [fault.code for fault in reply.faults] == ["unsettled"], "whoever waits is told"
         two.silence()
         await two.clock.turn(8_000)
         again = seat.engine
@@ -431,7 +431,7 @@ async def test_a_commit_that_was_shown_and_then_lost_with_redis_is_told_when_its
         while two.redis.pos < frozen.pos:
             await taken.submit(plan(task("b")), f"c{two.redis.pos + 2}")
         await two.clock.turn(3_000)
-        assert [fault.code for fault in (await asking).faults] == ["store_unavailable"]
+        assert [fault.code for fault in (await asking).faults] == ["unsettled"]
         assert two.one.role == "standby"
         assert two.one.cuts == [two.redis.pos], "its viewers begin again: what they saw last never was"
         await kill(taken)
@@ -450,7 +450,7 @@ async def test_nobody_waits_for_ever_at_an_engine_that_stops() -> None:
         await two.clock.turn(6_000)
         await stopping
         for one in asking:
-            assert [fault.code for fault in (await one).faults] == ["store_unavailable"]
+            assert [fault.code for fault in (await one).faults] == ["unsettled"]
 
 
 class Leaving:

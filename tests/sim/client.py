@@ -39,6 +39,7 @@ from tests.store.memory import MemoryStore
 
 _QUICK = '{"s":0.1,"value":{"l":[],"n":1}}'
 CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
+_NOT_SURE = (Code.STORE_UNAVAILABLE, Code.UNSETTLED)
 
 
 @dataclass
@@ -226,7 +227,7 @@ class Client:
             if (
                 reply is not None
                 and reply.faults
-                and reply.faults[0].code not in ("store_unavailable", "conflict", "overloaded")
+                and reply.faults[0].code not in ("store_unavailable", "unsettled", "conflict", "overloaded")
             ):
                 self._told.problems.append(f"a plan was refused: {reply.faults}")
                 return
@@ -340,7 +341,7 @@ class Client:
                 reason="maintenance",
             )
         )
-        return reply is not None and all(fault.code != Code.STORE_UNAVAILABLE for fault in reply.faults)
+        return reply is not None and all(fault.code not in _NOT_SURE for fault in reply.faults)
 
     def _ended(self) -> str | None:
         engine = self.site.engine

@@ -183,7 +183,7 @@ log = logging.getLogger("starloom.engine")
 RETRY_MS = 200
 """An outage is seen to end within this time; five tries a second cost nothing."""
 TAKEN_OVER = Fault(
-    code=Code.STORE_UNAVAILABLE,
+    code=Code.UNSETTLED,
     reason="this hub lost the shard before this was safe; it may or may not have been done",
     hint="Ask again with the same Idempotency-Key.",
 )

@@ -123,7 +123,7 @@ class Engine:
         self._first_inputs = first_inputs
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self._owning = Owning(store, clock, settings)
-        self.inbox = EngineInbox(self._leases, self._owning)
+        self.inbox = EngineInbox(self._leases, self._owning, clock)
         self._lag = Lag(store, clock, self.inbox)
         self.timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
         self.dispatched_secrets = DispatchedSecrets() if dispatched_secrets is None else dispatched_secrets

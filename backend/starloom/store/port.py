@@ -75,6 +75,12 @@ class Unavailable(Exception):
     code: ClassVar[Code] = Code.STORE_UNAVAILABLE
 
 
+class Unsettled(Unavailable):
+    """The owner of the shard has the input, and whether it was carried out is not known here."""
+
+    code = Code.UNSETTLED
+
+
 class DiskFull(Unavailable):
     """The disk below Redis or SQL is full; the text names the folder and its free space. Ends when there is room."""
 

@@ -16,7 +16,7 @@ def an_input(number: int) -> AnyInput:
 
 
 def crowded() -> EngineInbox:
-    inbox = EngineInbox(NOBODY, NOBODY)
+    inbox = EngineInbox(NOBODY, NOBODY, NOBODY)
     for number in range(CROWDED):
         assert inbox.room() is None
         inbox.post(an_input(number))

@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from starloom.engine.ports import Overloaded
+from starloom.core.state.inputs import ControlRequested
+from starloom.engine.inputs.inbox import ANSWER_MOST_MS
+from starloom.engine.ports import Overloaded, Reply
+from starloom_protocol.vocabulary import Code
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, hub, settle
 from tests.store.memory import MemoryStore
@@ -60,3 +63,56 @@ async def test_a_commit_that_redis_took_does_not_say_that_the_history_answers() 
         await found.clock.turn(600)
         assert found.engine.pos > before, "Redis took what the device reported"
         assert await refused(found, "c2") == "the history does not answer"
+
+
+def control(found: Hub, action: str, number: int) -> asyncio.Future[Reply]:
+    item = ControlRequested(id=f"i-{number}", by="person:ann#t-1", constellation="c1", action=action)
+    return asyncio.ensure_future(found.engine.inbox.ask(item))
+
+
+async def test_a_control_without_a_history_is_carried_out_and_answered_in_time() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        found.history.down = True
+        cancel = control(found, "cancel", 1)
+        await found.clock.turn(ANSWER_MOST_MS - 1_000)
+        assert not cancel.done()
+        await found.clock.turn(2_000)
+        (fault,) = (await cancel).faults
+        assert fault.code is Code.UNSETTLED
+        assert fault.reason.startswith("it is taken, and not safe yet: the history ")
+        assert found.engine.shard.constellations["c1"].head.state in ("cancelling", "cancelled")
+        found.history.down = False
+        await found.clock.turn(1_000)
+        assert (await control(found, "cancel", 2)).value is not None
+
+
+async def test_a_control_that_the_live_store_never_took_is_refused_and_not_carried_out_later() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        await settle()
+        found.redis.down = True
+        pause = control(found, "pause", 1)
+        await found.clock.turn(500)
+        cancel = control(found, "cancel", 2)
+        await found.clock.turn(ANSWER_MOST_MS + 1_000)
+        assert [fault.code for fault in (await pause).faults] == [Code.UNSETTLED]
+        with pytest.raises(Overloaded, match="the store does not answer"):
+            await cancel
+        found.redis.down = False
+        await found.clock.turn(1_000)
+        assert found.engine.shard.constellations["c1"].head.state == "paused"
+
+
+async def test_an_answer_that_comes_before_an_outage_is_too_long_is_the_usual_one() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        found.history.down = True
+        pause = control(found, "pause", 1)
+        await found.clock.turn(ANSWER_MOST_MS - 1_000)
+        found.history.down = False
+        await found.clock.turn(2_000)
+        assert (await pause).faults == []

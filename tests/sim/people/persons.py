@@ -28,7 +28,7 @@ CRONS: Final = ("* * * * *", "* * * * *", "* * * * *", "*/2 * * * *", "0 3 * * *
 LASTS_S: Final = PEOPLE_S + 200
 """Clocks go on for a while when nothing is broken any more."""
 GIVEN: Final = (Role.OWNER, *[Role.OPERATOR] * 3, Role.APPROVER, Role.VIEWER, Role.VIEWER)
-_TRY_AGAIN: Final = frozenset({Code.STORE_UNAVAILABLE, Code.OVERLOADED, Code.CONFLICT})
+_TRY_AGAIN: Final = frozenset({Code.STORE_UNAVAILABLE, Code.UNSETTLED, Code.OVERLOADED, Code.CONFLICT})
 
 
 class Person(Client):

@@ -284,13 +284,16 @@ class Connection:
         connected = inputs.DeviceConnected(
             instance=hello.instance, ledger=hello.ledger, version=hello.version, **self._signed("connected")
         )
+        fix = CODES[Code.OVERLOADED].hint
         try:
             reply = await self._parts.inbox.ask(connected)
         except (Overloaded, Unavailable) as error:
-            fix = CODES[Code.OVERLOADED].hint
             raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=str(error), retry_after_s=2.0)) from error
         if reply.faults:
-            raise ProtocolFault(reply.faults[0].code, reply.faults[0].reason)
+            code, reason = reply.faults[0].code, reply.faults[0].reason
+            if code is Code.UNSETTLED:  # an agent of an earlier release does not know it
+                raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=reason, retry_after_s=2.0))
+            raise ProtocolFault(code, reason)
         value = reply.value
         link.session = int(value["session"])
         entries = msgspec.convert(value["entries"], list[f.PlanEntry])

@@ -19,6 +19,7 @@ from starloom.engine.inputs.leases import Leases
 from starloom.engine.ownership import Owning
 from starloom.engine.ports import Clock, Obstacle, Overloaded, Reply
 from starloom.store.port import CommitPort, Corrupt, Unavailable
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import LeaseRef, Renew
 
@@ -33,16 +34,26 @@ CROWDED: Final = 1_000
 """A device with so many inputs is read no further while as many wait: four commits, worked off in a part of a second.
 An honest agent sends them only as it comes back with its reports."""
 
+ANSWER_MOST_MS: Final = 10_000
+"""An outage keeps an asker waiting no longer: a database that is started again is back within it, and a person who has
+to stop something is not told nothing."""
+NOT_SAFE: Final = "it is taken, and not safe yet: {}"
+NOT_SAFE_HINT: Final = (
+    "It stands unless the hub or Redis is lost before that ends. See what became of it: starloom show."
+)
+
 Entry = tuple[AnyInput, "asyncio.Future[Reply] | None"]
 
 
 class EngineInbox:
     """Implements `ports.Inbox`; the loop takes batches from it."""
 
-    def __init__(self, leases: Leases, owning: Owning) -> None:
+    def __init__(self, leases: Leases, owning: Owning, clock: Clock) -> None:
         self._leases = leases
         self._owning = owning
+        self._clock = clock
         self._queue: deque[Entry] = deque()
+        self._asked: deque[tuple[int, asyncio.Future[Reply]]] = deque()
         self._filled = asyncio.Event()
         self._taken = 0
         self._waiting_for_room: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -65,7 +76,24 @@ class EngineInbox:
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._append(item, future)
+        self._asked.append((self._clock.now_ms(), future))
         return await future
+
+    def end_waits(self) -> None:
+        """Answer those whom an outage has kept waiting for too long; of them, nothing that is still queued is done."""
+        asked, why, now_ms = self._asked, self.waits_for, self._clock.now_ms()
+        while asked and (asked[0][1].done() or (why is not None and now_ms - asked[0][0] >= ANSWER_MOST_MS)):
+            future = asked.popleft()[1]
+            if why is None or future.done():
+                continue
+            queued = deque(entry for entry in self._queue if entry[1] is not future)
+            if len(queued) < len(self._queue):
+                self._queue = queued
+                self._note_taken(1)
+                future.set_exception(Overloaded(why.reason, 2, why.code))
+            else:
+                fault = Fault(code=Code.UNSETTLED, reason=NOT_SAFE.format(why.reason), hint=NOT_SAFE_HINT)
+                future.set_result(Reply(faults=[fault]))
 
     def post(self, item: AnyInput) -> None:
         """Queue an input without an answer."""
@@ -143,7 +171,7 @@ LOOK_MS = 250
 
 
 class Lag:
-    """Sets the inbox's obstacle while the history is too far behind."""
+    """Sets the inbox's obstacle while the history is too far behind, and ends waits that an obstacle makes too long."""
 
     def __init__(self, store: CommitPort, clock: Clock, inbox: EngineInbox) -> None:
         self._store = store
@@ -163,6 +191,7 @@ class Lag:
         while True:
             await self._clock.wait(LOOK_MS)
             self._inbox.behind = self._too_much() or self._inbox.behind
+            self._inbox.end_waits()
 
     def _too_much(self) -> Obstacle | None:
         if damage := self._store.damage:

@@ -15,7 +15,7 @@ import msgspec
 from starloom.core.state.inputs import AnyInput, RequestReceived
 from starloom.engine.ports import Clock, Inbox, Overloaded, Reply
 from starloom.store.faults import UNREADABLE
-from starloom.store.port import Damaged, InboxPort, Refused, Unavailable
+from starloom.store.port import Damaged, InboxPort, Refused, Unavailable, Unsettled
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 from starloom_protocol.wire.frames import LeaseRef, Renew
@@ -105,7 +105,7 @@ class RemoteInbox:
         """Step an input at the owner and wait for its answer (see `ports.Inbox`)."""
         raw = await self._remote.post(_encode_input(item), answer_within_s=self._answer_within_s)
         if raw is None:
-            raise Unavailable("the owner of the shard gave no answer")
+            raise Unsettled("the owner of the shard gave no answer")
         return _decode_reply.decode(raw)
 
     def post(self, item: AnyInput) -> None:

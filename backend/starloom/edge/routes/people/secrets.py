@@ -27,6 +27,7 @@ from starloom_protocol.vocabulary import Code
 
 _S = V1 + "/secrets"
 _LISTED_MOST = 100
+_MAY_STAND = frozenset({Code.STORE_UNAVAILABLE, Code.UNSETTLED})
 Names = Annotated[list[Name], Field(max_length=_LISTED_MOST)]
 SecretName = Annotated[str, Path(max_length=64)]
 
@@ -95,8 +96,8 @@ class Secrets:
             )
             reply = await hub.inbox.ask(item)
             if reply.faults:
-                # A hub that lost the shard cannot tell whether the event stands. The vault collects what none names.
-                if all(fault.code is not Code.STORE_UNAVAILABLE for fault in reply.faults):
+                # Where nobody knows whether the event stands, its value stays. The vault collects what none names.
+                if not _MAY_STAND.intersection(fault.code for fault in reply.faults):
                     await hub.vault.forget(cipher)
                 raise problem_of_faults(reply.faults)
             await self._forget(reply.value)
