@@ -77,9 +77,9 @@ _CHARS_MOST: Final = 4_096
 
 
 def say(text: str) -> None:
-    """Write one line for the owner, with the time, to stderr. A log on a full disk ends nothing."""
+    """Write one line for the owner, with date, time and zone, to stderr. A log on a full disk ends nothing."""
     with contextlib.suppress(OSError):
-        print(f"{time.strftime('%H:%M:%S')} {escaped(text)}", file=sys.stderr, flush=True)
+        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {escaped(text)}", file=sys.stderr, flush=True)
 
 
 def run(options: argparse.Namespace) -> int:

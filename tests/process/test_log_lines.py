@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
+
+import pytest
 
 from starloom.process.log_lines import LineFormatter
 
@@ -20,6 +23,17 @@ class Odd:
 def test_a_record_is_one_line_and_keeps_its_letters() -> None:
     record = logging.LogRecord("hub", logging.INFO, "", 0, "%s said %s", ("Zoë", f"x\r\n\x1b[2J\x85{FORGED}"), None)
     assert LineFormatter("%(message)s").format(record) == rf"Zoë said x\r\n\x1b[2J\x85{FORGED}"
+
+
+def test_the_time_of_a_record_has_its_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        record = logging.makeLogRecord({"created": 1796126703.0625, "levelname": "INFO", "msg": "ready"})
+        assert LineFormatter("%(asctime)s %(message)s").format(record) == "2026-12-01T17:50:03.062+05:45 ready"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_an_error_with_lines_in_its_words_is_one_line() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from datetime import datetime
 from logging import LogRecord
 
 from starloom_protocol.text.wording import escaped
@@ -16,6 +17,10 @@ from starloom_protocol.text.wording import escaped
 
 class LineFormatter(logging.Formatter):
     """Writes a record as one line, and below it a traceback, whose error is one line too."""
+
+    def formatTime(self, record: LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - the library's signature
+        """Return the time of a record by ISO 8601 with its zone: logs of several machines are read side by side."""
+        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
 
     def format(self, record: LogRecord) -> str:
         bare = logging.makeLogRecord({**record.__dict__, "exc_info": None, "exc_text": None})
