@@ -572,7 +572,7 @@ def _gauges(succession: Succession, store: RedisStore, clock: HubClock, network:
         "constellations_retired_total": of(lambda engine: engine.retiring.retired),
         "constellations_recalled_total": of(lambda engine: engine.retiring.recalled),
         "constellations_pruned_total": of(lambda engine: engine.retention.constellations),
-        "history_lag_ms": of(lambda _engine: store.lag_ms(clock.now_ms())),
+        "history_lag_seconds": of(lambda _engine: store.lag_ms(clock.now_ms()) / 1000),
         "connections_open": lambda: len(network),
         "connections_gave_way_total": lambda: network.gave_way,
         "connections_refused_total": lambda: network.refused,

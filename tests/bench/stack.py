@@ -155,7 +155,7 @@ class Stack:
         await asyncio.sleep(GATHER_S * 1.5)
         while time.monotonic() < deadline:
             figures = await client.get_text("/metrics")
-            lag = next(line for line in figures.splitlines() if line.startswith("starloom_history_lag_ms "))
+            lag = next(line for line in figures.splitlines() if line.startswith("starloom_history_lag_"))
             if float(lag.split()[1]) == 0:
                 return
             await asyncio.sleep(GATHER_S / 2)
