@@ -47,6 +47,12 @@ def test_updates_come_as_they_are_told(install: Install, device: Device) -> None
     assert device.call("package.updates")["rows"] == []
 
 
+def test_updates_of_which_nobody_knows_the_purpose_say_so(install: Install, device: Device) -> None:
+    install("", pacman="echo 'linux 6.1-1 -> 6.2-1'")
+    updates = device.call("package.updates")
+    assert (updates["count"], updates["note"]) == (1, "pacman does not say which updates are for security")
+
+
 def test_no_package_manager_is_told_as_a_result(install: Install, device: Device) -> None:
     install("")
     assert device.call("package.updates", device_name="box")["summary"]["unseen"]

@@ -43,7 +43,7 @@ class UpdateSummary(Summary):
 
 
 class PackageUpdates(TypedDict):
-    """`as_of_s` is from when the list is, `note` why there is none."""
+    """`as_of_s` is from when the list is; `note` says why there is none, or that none is known to be for security."""
 
     as_of_s: int | None
     count: int
@@ -111,17 +111,21 @@ def from_brew(text: str) -> list[Update]:
 
 @dataclass(frozen=True)
 class _Manager:
-    """`good` are exit codes that mean an answer; `lists` is where its last list lies: its age is that of the answer."""
+    """`good` are exit codes that mean an answer; `lists` is where its last list lies: its age is that of the answer.
+
+    One that `tells_security` marks the updates for security in its list; of the others nobody knows.
+    """
 
     program: str
     arguments: tuple[str, ...]
     parser: Callable[[str], list[Update]]
     good: tuple[int, ...]
     lists: str = ""
+    tells_security: bool = False
 
 
 _MANAGERS = (
-    _Manager("apt", ("list", "--upgradable", "-qq"), from_apt, (0,), "/var/lib/apt/lists"),
+    _Manager("apt", ("list", "--upgradable", "-qq"), from_apt, (0,), "/var/lib/apt/lists", tells_security=True),
     _Manager("dnf", ("-q", "--cacheonly", "check-update"), from_dnf, (0, 100), "/var/cache/dnf"),
     _Manager("pacman", ("-Qu",), from_pacman, (0, 1), "/var/lib/pacman/sync"),
     _Manager("apk", ("version", "-l", "<"), from_apk, (0,), "/var/cache/apk"),
@@ -197,7 +201,7 @@ def updates(_context: ToolContext, args: Updates) -> PackageUpdates:
         "count": len(rows),
         "security_count": security,
         "as_of_s": as_of_s,
-        "note": "",
+        "note": "" if manager.tells_security else f"{manager.program} does not say which updates are for security",
         "summary": summary,
     }
 
