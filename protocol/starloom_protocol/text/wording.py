@@ -14,6 +14,7 @@ _SECONDS: Final = re.compile(r"-?[1-9][0-9]{0,10}")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
 _ROW: Final = re.compile(r"[0-9]{1,9}")
 """A caller names the fields of what it sends: longer numbers and digits of other scripts count no rows."""
+_NUMBER: Final = re.compile(r"([0-9]{1,18})")
 _LISTS: Final = {
     "tasks": "Row",
     "dependencies": "Link",
@@ -78,6 +79,11 @@ def value_words(value: Any) -> str:
     if isinstance(value, str | int | float):
         return str(value)[:VALUE_CHARS_MOST]
     return json.dumps(value, ensure_ascii=False, default=str)[:VALUE_CHARS_MOST]
+
+
+def natural_order(name: str) -> tuple[tuple[int, str], ...]:
+    """Return a key that puts `read-2` and `nas2` before `read-10` and `nas10`."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(name))
 
 
 def counted(number: int, noun: str) -> str:

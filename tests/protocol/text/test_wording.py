@@ -8,6 +8,7 @@ from starloom_protocol.text.wording import (
     few,
     is_agent_line,
     listed,
+    natural_order,
     place_words,
     quoted,
     seconds,
@@ -90,3 +91,8 @@ def test_a_duration_below_a_tenth_of_a_second_is_told_as_such(milliseconds: int,
 )
 def test_a_line_to_type_begins_with_the_agent_s_program(way: str, typed: bool) -> None:
     assert is_agent_line(way) is typed
+
+
+def test_names_with_numbers_are_in_the_order_of_these() -> None:
+    names = ["nas10", "read-10", "nas", "read-2", "2nd", "nas2"]
+    assert sorted(names, key=natural_order) == ["2nd", "nas", "nas2", "nas10", "read-2", "read-10"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from shlex import quote
@@ -37,12 +36,11 @@ from starloom_protocol.stream.authors import WORKER, is_person, name_of, shown_n
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
-from starloom_protocol.text.wording import counted, escaped, few, found_by, seconds, size_words
+from starloom_protocol.text.wording import counted, escaped, few, found_by, natural_order, seconds, size_words
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
-_NUMBERS: Final = re.compile(r"(\d+)")
 FINDINGS_SHOWN_MOST = 20
 _EMPTY_NAMED: Final = 10
 ALLOW: Final = "allow"
@@ -100,7 +98,7 @@ def task_table(
     for name in ("task", "state", "device", "tool", "time"):
         table.add_column(name, style="bright_black" if name in ("tool", "time") else "", no_wrap=name != "state")
     specs, tasks = view.specs, view.tasks
-    names = sorted((name for name in tasks if name not in leave_out), key=_natural)
+    names = sorted((name for name in tasks if name not in leave_out), key=natural_order)
     count = len(names)
     if len(names) > most:
         names = sorted(names, key=lambda name: urgency(view, name))[:most]
@@ -362,11 +360,6 @@ class Changes:
             record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by, until=until
         )
         return presented.word + on
-
-
-def _natural(name: str) -> tuple[tuple[int, str], ...]:
-    """Return a key that puts `read-2` and `read2` before `read-10` and `read10`."""
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERS.split(name))
 
 
 ARGS_CHARS_MOST: Final = 80

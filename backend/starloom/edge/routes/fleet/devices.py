@@ -35,6 +35,7 @@ from starloom_protocol.api.fleet import (
 )
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Device, Enrollment, Offer
+from starloom_protocol.text.wording import natural_order
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 
@@ -89,7 +90,7 @@ class FleetRoutes:
     async def devices(self, all: bool = False) -> JsonReply[Items[DeviceRow]]:  # noqa: A002
         """List the devices, those that are gone last; with `all` the forgotten ones, too."""
         listed = (device for device in self._hub.fleet.devices.values() if all or not device.forgotten)
-        devices = sorted(listed, key=lambda device: (device.revoked, device.name))
+        devices = sorted(listed, key=lambda device: (device.revoked, natural_order(device.name)))
         return json_reply({"items": self._devices(devices), "next": None})
 
     async def device(self, device: str) -> JsonReply[DeviceDetail]:
