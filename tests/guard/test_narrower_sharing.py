@@ -16,9 +16,7 @@ READS = {"id": "look", "tool": "t.read"}
 
 
 async def head_of(world: World, constellation: str) -> Head:
-    found = await world.hub.reads.headline(constellation)
-    assert found is not None
-    head = decode_entity("head", found[0])
+    head = decode_entity("head", (await world.hub.reads.headlines([constellation]))[constellation][0])
     assert isinstance(head, Head)
     return head
 

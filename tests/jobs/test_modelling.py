@@ -84,8 +84,8 @@ class Hub:
         ]
         return sorted(rows, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None]:
-        return encode_entity(self.driver.shard.constellations[stream].head), None
+    async def headlines(self, streams: list[str]) -> dict[str, tuple[bytes, None]]:
+        return {name: (encode_entity(self.driver.shard.constellations[name].head), None) for name in streams}
 
     async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes:
         item: Any = msgspec.json.decode(raw, type=AnyInput)

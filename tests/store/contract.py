@@ -65,7 +65,7 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         said = head("c1", name="Look\0", request="look \0 here")
         await store.commit(commit(own, 1, [("c1", 1, {"head": said})]))
         assert await store.watermark(0) == 1
-        assert await store.headline("c1") == (said, None)
+        assert await store.headlines(["c1"]) == {"c1": (said, None)}
         rows = await store.constellations(states=(), text="look", device=None, before=None, limit=9)
         assert [row.id for row in rows] == ["c1"]
 

@@ -67,7 +67,7 @@ class PrunedContract:
         assert (done.constellations, done.commits, done.more) == (["c1", "c2"], 4, False)
         assert await store.tombstone("c1") == Tombstone(at_ms=500, why=WHY)
         assert (await store.tombstone("c3"), await store.tombstone("nobody")) == (None, None)
-        assert (await store.entities("c1"), await store.headline("c1")) == (None, None)
+        assert (await store.entities("c1"), await store.headlines(["c1"])) == (None, {})
         assert await store.events("c1", 0, 10) == []
         assert await store.recall(["c1"]) == {}
         rows = await store.constellations(states=(), text=None, device="d", before=None, limit=9)

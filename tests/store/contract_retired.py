@@ -31,15 +31,16 @@ class RetiredContract:
         await store.commit(commit(own, 3, [("c2", 1, {"head": head("c2")})]))
         before = await store.entities("c1")
         assert before is not None
-        assert await store.headline("c1") == (FINISHED_HEAD, b'{"items":[]}')
+        ended = {"c1": (FINISHED_HEAD, b'{"items":[]}')}
+        assert await store.headlines(["c1"]) == ended
         await store.watermark(2)
         await store.retire([("c1", 2)])
         assert (await store.load()).heads == {"c2": 1}
         assert "c1" not in (await store.load()).entities
         assert await store.entities("c1") == before
         assert await store.live_records("c1", ["head"]) == {}
-        assert await store.headline("c1") == (FINISHED_HEAD, b'{"items":[]}')
-        assert await store.headline("nobody") is None
+        assert await store.headlines(["nobody", "c1", "c2"]) == ended | {"c2": (head("c2"), None)}
+        assert await store.headlines([]) == {}
         assert seqs(await store.events("c1", 0, 10)) == [1, 2]
         assert seqs(await store.events("c1", 1, 10)) == [2]
         rows = await store.constellations(states=(), text=None, device=None, before=None, limit=9)

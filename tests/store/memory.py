@@ -390,13 +390,17 @@ class MemoryStore:
         found = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}
         return {name: found[name] for name in names if name in found}
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+    async def headlines(self, streams: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
         self.redis.reach()
-        live = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}
-        if "head" not in live:
-            self.history.reach()
-            live = (await self.entities(stream) or (0, live))[1]
-        return (live["head"], live.get("answer")) if "head" in live else None
+        found = {}
+        for stream in streams:
+            live = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}
+            if "head" not in live:
+                self.history.reach()
+                live = (await self.entities(stream) or (0, live))[1]
+            if "head" in live:
+                found[stream] = live["head"], live.get("answer")
+        return found
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         events = await self.events(stream, 0, seq) if seq > 0 else []

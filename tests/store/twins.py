@@ -266,7 +266,7 @@ class Side:
         return await store.events(stream, after, limit)
 
     async def _entities(self, call: Call, store: Store, *, stream: str, after: int, limit: int) -> Any:
-        return await store.entities(stream), await store.headline(stream)
+        return await store.entities(stream), await store.headlines([stream])
 
     async def _entities_at(self, call: Call, store: Store, *, stream: str, after: int, limit: int) -> Any:
         return await store.entities_at(stream, after)

@@ -52,7 +52,7 @@ class ClaimedReads:
         self._reads = reads
         self._constellation = constellation
         self._seq = seq
-        self.headline = reads.headline
+        self.headlines = reads.headlines
         self.constellations = reads.constellations
 
     async def entities(self, stream: str) -> StreamState | None:

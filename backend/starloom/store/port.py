@@ -329,8 +329,8 @@ class JobReads(Protocol):
         """Return the state of a committed stream, from Redis or folded from SQL; None if unknown."""
         ...
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        """Return the committed head and answer of a constellation, or None if it is unknown."""
+    async def headlines(self, streams: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
+        """Return the committed head and answer of constellations by name, without those that are unknown."""
         ...
 
     async def constellations(

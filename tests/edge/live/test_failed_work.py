@@ -37,10 +37,13 @@ class Reads:
         self.ended_ms = 5
         self.asked: list[str] = []
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None]:
+    async def headlines(self, streams: list[str]) -> dict[str, tuple[bytes, None]]:
         state = ConstellationState.FAILED
-        head = Head(author="a", created_ms=1, ended_ms=self.ended_ms, id=stream, name="n", state=state)
-        return encode_entity(head), None
+        heads = (
+            Head(author="a", created_ms=1, ended_ms=self.ended_ms, id=stream, name="n", state=state)
+            for stream in streams
+        )
+        return {head.id: (encode_entity(head), None) for head in heads}
 
     async def failed_work(self, devices: list[str], since_ms: int) -> dict[str, list[str]]:
         return {name: ["last", "sound"] for name in self.names}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from starloom.edge.live import entity_json
@@ -32,9 +34,9 @@ class Reads:
         self.stored: dict[str, tuple[bytes, bytes | None]] = {}
         self.asked: list[str] = []
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        self.asked.append(stream)
-        return self.stored.get(stream)
+    async def headlines(self, streams: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
+        self.asked += streams
+        return {stream: self.stored[stream] for stream in streams if stream in self.stored}
 
 
 async def test_one_that_is_not_known_here_is_read_whole_after_its_head_has_changed() -> None:
@@ -72,6 +74,18 @@ async def test_large_answers_leave_first_come_first_gone() -> None:
     assert reads.asked == []
     assert await headlines.of("c0") is not None
     assert reads.asked == ["c0"]
+
+
+async def test_many_are_read_at_once_and_those_that_are_known_not_at_all() -> None:
+    reads = Reads()
+    headlines = Headlines(reads)  # type: ignore[arg-type]
+    headlines.apply(event("c1", 1, head=head("c1")))
+    reads.stored["c2"] = (head("c2"), answer("Done."))
+    found = await headlines.of_all(["c1", "nobody", "c2"])
+    assert sorted(found) == ["c1", "c2"]
+    assert reads.asked == ["nobody", "c2"]
+    assert await headlines.of("c2") == found["c2"]
+    assert reads.asked == ["nobody", "c2"]
 
 
 def test_a_request_that_could_not_be_planned_has_its_reason_in_the_list() -> None:

@@ -34,8 +34,10 @@ class FailedWork:
         """Count the failed constellations made since a moment that have a failed task on each of these devices."""
         counts: dict[str, int] = {}
         count_read = 0
-        for constellation, workers in (await self._reads.failed_work(devices, since_ms)).items():
-            headline = await self._headlines.of(constellation)
+        work = await self._reads.failed_work(devices, since_ms)
+        headlines = await self._headlines.of_all(list(work))
+        for constellation, workers in work.items():
+            headline = headlines.get(constellation)
             end = constellation, headline.head.ended_ms if headline is not None else 0
             failed = self._failed_on.get(end)
             if failed is None and count_read < READ_MOST:

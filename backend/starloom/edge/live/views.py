@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -538,16 +538,21 @@ class Headlines:
 
     async def of(self, stream: str) -> Headline | None:
         """Return head and answer of a constellation, or None if there is no such one."""
-        headline = self._known.get(stream)
-        if headline is None:
+        return (await self.of_all([stream])).get(stream)
+
+    async def of_all(self, streams: Sequence[str]) -> dict[str, Headline]:
+        """Return head and answer of constellations by name, without those that there are not, by one read."""
+        found = {stream: kept for stream in streams if (kept := self._known.get(stream)) is not None}
+        if missing := [stream for stream in streams if stream not in found]:
             missed_before = self._changes_missed
-            loaded = await self._reads.headline(stream)
-            headline = self._known.get(stream)
-            if headline is None and loaded is not None:
-                headline = _sized(*loaded)
-                if missed_before == self._changes_missed:
-                    self._keep(stream, headline)
-        return Headline(headline.head, headline.answer) if headline is not None else None
+            for stream, loaded in (await self._reads.headlines(missing)).items():
+                headline = self._known.get(stream)
+                if headline is None:
+                    headline = _sized(*loaded)
+                    if missed_before == self._changes_missed:
+                        self._keep(stream, headline)
+                found[stream] = headline
+        return {stream: Headline(headline.head, headline.answer) for stream, headline in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ class ListedRequest(Protocol):
 class EarlierReads(Protocol):
     """The committed state that earlier requests are read from; a part of the `ReadPort` of the store."""
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        """Return the head and the answer of a constellation, or None if it is unknown."""
+    async def headlines(self, streams: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
+        """Return the head and the answer of constellations by name, without those that are unknown."""
         ...
 
     async def constellations(
@@ -47,11 +47,11 @@ class EarlierReads(Protocol):
 async def earlier_requests(reads: EarlierReads, author: str, words: str, before: tuple[int, str]) -> list[str]:
     """Return what a person asked in words before a moment and an id, without these words themselves."""
     rows = await reads.constellations(states=(), text=None, device=None, before=before, limit=_LOOKED_AT)
+    asked = [row for row in rows if row.request.strip() and row.request != words]
+    headlines = await reads.headlines([row.id for row in asked])
     requests: dict[str, None] = {}
-    for row in rows:
-        if not row.request.strip() or row.request == words:
-            continue
-        line = await reads.headline(row.id)
+    for row in asked:
+        line = headlines.get(row.id)
         other = decode_entity("head", line[0]) if line is not None else None
         if isinstance(other, Head) and other.author == author:
             requests[row.request] = None

@@ -103,19 +103,26 @@ class Reads:
             return {}
         return {name: raw for name, raw in zip(names, records, strict=True) if raw is not None}
 
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        async with reaching(self._place, f"the headline of {stream}"), self._redis.pipeline(transaction=True) as pipe:
-            pipe.hget(keys.HEADS, stream)
-            pipe.hmget(keys.entities(stream), ["head", "answer"])
-            live, (head, answer) = await pipe.execute()
-        if live is not None and head is not None:
-            return head, answer
-        headline = await self._database.read(history.read_headline, stream)
-        if headline is not None:
-            return headline
-        state = await self.entities(stream)
-        entities = state.entities if state is not None else {}
-        return (entities["head"], entities.get("answer")) if "head" in entities else None
+    async def headlines(self, streams: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
+        if not streams:
+            return {}
+        async with reaching(self._place, "the headlines"), self._redis.pipeline(transaction=True) as pipe:
+            pipe.hmget(keys.HEADS, streams)
+            for stream in streams:
+                pipe.hmget(keys.entities(stream), ["head", "answer"])
+            live, *entities = await pipe.execute()
+        found = {
+            stream: (head, answer)
+            for stream, held, (head, answer) in zip(streams, live, entities, strict=True)
+            if held is not None and head is not None
+        }
+        if left := [stream for stream in streams if stream not in found]:
+            found |= await self._database.read(history.read_headlines, left)
+        for stream in left:
+            # Its row is older than the column of heads.
+            if stream not in found and (state := await self.entities(stream)) is not None and "head" in state.entities:
+                found[stream] = state.entities["head"], state.entities.get("answer")
+        return found
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         state: dict[str, bytes] = {}

@@ -456,18 +456,19 @@ def read_last_seq(connection: Connection, stream: str) -> int:
     return 0 if seq is None else int(seq)
 
 
-def read_headline(connection: Connection, constellation: str) -> tuple[bytes, bytes | None] | None:
-    """Return head and answer of a constellation, None if it is unknown or its row is older than this column."""
-    query = select(CONSTELLATIONS.c.head, CONSTELLATIONS.c.answer).where(CONSTELLATIONS.c.id == constellation)
-    row = connection.execute(query).first()
-    if row is None or row.head is None:
-        return None
-    head, answer = bytes(row.head), None if row.answer is None else bytes(row.answer)
-    # Decoded here, so that bytes changed on disk are reported as a fault of the history.
-    _head_decoder.decode(head)
-    if answer is not None:
-        decode_entity("answer", answer)
-    return head, answer
+def read_headlines(connection: Connection, constellations: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
+    """Return head and answer of constellations, without those that are unknown or whose row is older than its head."""
+    table = CONSTELLATIONS
+    found: dict[str, tuple[bytes, bytes | None]] = {}
+    query = select(table.c.id, table.c.head, table.c.answer).where(table.c.id.in_(constellations))
+    for row in connection.execute(query.where(table.c.head.is_not(None))):
+        head, answer = bytes(row.head), None if row.answer is None else bytes(row.answer)
+        # Decoded here, so that bytes changed on disk are reported as a fault of the history.
+        _head_decoder.decode(head)
+        if answer is not None:
+            decode_entity("answer", answer)
+        found[row.id] = head, answer
+    return found
 
 
 def read_sent_pos(connection: Connection) -> int:

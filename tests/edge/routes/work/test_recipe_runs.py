@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -26,15 +27,15 @@ def made(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the ids of constellations that count as runs of the recipe; no worker plans here."""
     runs: list[str] = []
     object.__setattr__(world.hub, "planner", Planning(load_catalogue(), FleetSnapshot, list))
-    read = world.hub.headlines.of
+    read = world.hub.headlines.of_all
 
-    async def of(stream: str) -> Headline | None:
-        found = await read(stream)
-        if found is None or stream not in runs:
-            return found
-        return Headline(replace(found.head, recipe=NAME), found.answer)
+    async def of_all(streams: Sequence[str]) -> dict[str, Headline]:
+        return {
+            stream: Headline(replace(one.head, recipe=NAME), one.answer) if stream in runs else one
+            for stream, one in (await read(streams)).items()
+        }
 
-    monkeypatch.setattr(world.hub.headlines, "of", of)
+    monkeypatch.setattr(world.hub.headlines, "of_all", of_all)
     return runs
 
 
@@ -120,11 +121,11 @@ async def test_a_run_that_is_pruned_meanwhile_is_left_out(
     world: World, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await ended_runs(world, made, 2)
-    of, times = world.hub.headlines.of, [0]
+    of_all, times = world.hub.headlines.of_all, [0]
 
-    async def pruned(stream: str) -> Headline | None:
-        times[0] += stream == made[0]
-        return None if stream == made[0] and times[0] > 1 else await of(stream)
+    async def pruned(streams: Sequence[str]) -> dict[str, Headline]:
+        times[0] += made[0] in streams
+        return await of_all([stream for stream in streams if stream != made[0] or times[0] == 1])
 
-    monkeypatch.setattr(world.hub.headlines, "of", pruned)
+    monkeypatch.setattr(world.hub.headlines, "of_all", pruned)
     assert [run.constellation for run in (await read(world)).runs] == made[1:]

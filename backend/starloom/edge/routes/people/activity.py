@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
+from starloom.edge.live.views import Headline
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply, stored_number
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
@@ -95,12 +96,13 @@ class Activity:
             without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
         )
         page = await hub.reads.activity(activity_filter, cursor_of(cursor, stored_number), limit)
-        items = [await self._item(pos, raw) for pos, _place, raw in page.events]
+        events = [(pos, decode_event(raw)) for pos, _place, raw in page.events]
+        streams = {event.stream for _pos, event in events} - {ACCESS, FLEET}
+        headlines = await hub.headlines.of_all(sorted(streams))
+        items = [await self._item(pos, event, headlines.get(event.stream)) for pos, event in events]
         return json_reply({"items": items, "next": None if page.next is None else cursor_text(*page.next)})
 
-    async def _item(self, pos: int, raw: bytes) -> ActivityRow:
-        event = decode_event(raw)
-        headline = None if event.stream in (ACCESS, FLEET) else await self._hub.headlines.of(event.stream)
+    async def _item(self, pos: int, event: Event, headline: Headline | None) -> ActivityRow:
         return {
             "pos": pos,
             "stream": event.stream,

@@ -297,9 +297,10 @@ class Submit:
         rows = await self._hub.reads.constellations(
             states=(), text=None, device=None, before=None, limit=NEWEST_LOOKED_AT
         )
+        headlines = await self._hub.headlines.of_all([row.id for row in rows])
         newest: list[PlaceRow] = []
         for row in rows:
-            headline = await self._hub.headlines.of(row.id)
+            headline = headlines.get(row.id)
             head = headline[0] if headline is not None else None
             if head is not None and is_request_of(head, caller.by):
                 words = head.request or head.name or row.id

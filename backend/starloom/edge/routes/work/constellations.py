@@ -12,6 +12,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, state_of_version
+from starloom.edge.live.views import Headline
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply
@@ -27,7 +28,7 @@ EVENTS_MAX = 2_000_000
 """The log is held in memory to be folded; a plan of 5,000 tasks has some ten thousand events."""
 THREAD_ABOVE_ENTITIES = 500
 LOOKED_MOST = 500
-"""Constellations that one request for a list looks at: each that is not in memory is read whole from the history."""
+"""Constellations that one request for a list looks at: a list of a few among many thousands holds up nobody else."""
 LOOKED_AT_ONCE = 100
 _C = V1 + "/constellations"
 
@@ -85,13 +86,14 @@ class Constellations:
                 before=after_row,
                 limit=size + 1,
             )
+            headlines = await hub.headlines.of_all([row.id for row in rows[:size]])
             for at, row in enumerate(rows[:size]):
-                row_json = await self._row(row)
+                headline = headlines.get(row.id)
+                row_json = self._row(row, headline)
                 after_row = (row.created_ms, row.id)
                 looked_at += 1
                 is_wanted = of is None or name_of(row_json["author"]).casefold() == of.casefold()
                 if by_caller:
-                    headline = await hub.headlines.of(row.id)
                     is_wanted &= headline is not None and is_request_of(headline.head, caller_of(request).by)
                 if is_wanted and (tries or TRY_LABEL not in row_json["labels"]):
                     items.append(row_json)
@@ -101,8 +103,7 @@ class Constellations:
             if len(rows) <= size:
                 return json_reply({"items": items, "next": None})
 
-    async def _row(self, row: StreamRow) -> ConstellationRow:
-        headline = await self._hub.headlines.of(row.id)
+    def _row(self, row: StreamRow, headline: Headline | None) -> ConstellationRow:
         running = self._hub.at_work.of(row.id)
         if headline is not None:
             return entity_json.row(*headline, running)

@@ -84,8 +84,9 @@ class ReportRoute:
             rows = await self._hub.reads.constellations(
                 states=(), text=None, device=None, before=cursor, limit=_LIST_PAGE
             )
+            headlines = await self._hub.headlines.of_all([row.id for row in rows])
             for row in rows:
-                headline = await self._hub.headlines.of(row.id)
+                headline = headlines.get(row.id)
                 head = headline.head if headline is not None else None
                 if head is None or not is_run(head) or head.state not in FINAL_CONSTELLATION_STATES:
                     continue
