@@ -13,7 +13,7 @@ it("tells how much of the disk is free, and looks again when asked", async () =>
   const asked = () => hub.calls.filter((call) => call.path === "/disk").length;
   expect(asked()).toBe(1);
   // The figure is often the same again, so the time is what answers a press.
-  const read = () => within(card).getByText(/read at/).textContent;
+  const read = () => within(card).getByText(/Read at/).textContent;
   const before = read();
   const later = Date.now() + 61_000;
   vi.spyOn(Date, "now").mockImplementation(() => later);

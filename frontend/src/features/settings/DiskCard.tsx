@@ -17,16 +17,17 @@ export function DiskCard() {
       {disk.problem && <ProblemNote problem={disk.problem} />}
       {found && (
         <div className="setting">
-          <span>
-            {known
-              ? `${bytes(found.free_bytes ?? 0)} of ${bytes(found.whole_bytes ?? 0)} are free`
-              : `Its free space cannot be read: ${found.fault}`}
-            <span className="sub small"> where history, results and logs lie: {found.folder}</span>
-            <span className="sub small" key={found.readMs}>
-              {" "}
-              read at {timeOfDay(found.readMs)}
-            </span>
-          </span>
+          <div>
+            <div>
+              {known
+                ? `${bytes(found.free_bytes ?? 0)} of ${bytes(found.whole_bytes ?? 0)} are free`
+                : `Its free space cannot be read: ${found.fault}`}
+            </div>
+            <div className="dim small">
+              History, results and logs lie in {found.folder}.{" "}
+              <span key={found.readMs}>Read at {timeOfDay(found.readMs)}</span>
+            </div>
+          </div>
           <Button asks="anyone" aria-busy={disk.loading || undefined} onClick={disk.reload}>
             Look again
           </Button>
