@@ -9,17 +9,17 @@ Order: parameters are filled in, parts are checked one by one, then their relati
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.checks.expressions import note_expressions
 from starloom_protocol.plan.checks.graph import Graph
 from starloom_protocol.plan.checks.operations import Operations, operations_text
 from starloom_protocol.plan.checks.reading import Reading
 from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
-from starloom_protocol.plan.language.fault_list import FaultList, joined, kind_word
+from starloom_protocol.plan.language.fault_list import FaultList, joined, kind_word, shown
 from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc, SentenceDoc
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.parts import Known
@@ -45,11 +45,15 @@ from starloom_protocol.records.entities import (
     SentenceSpec,
     TaskSpec,
 )
-from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
+from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, parse
 from starloom_protocol.vocabulary import Code, Repeatability
 
 JUDGED_MOST: Final = 20
 """Each judge is a call of a model."""
+_ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
+_EXPRESSION: Final = re.compile(r"(?:\{\{|\$\{\{?) {0,4}(?:tasks\.|steps\.)?(" + _ID + r")\.([A-Za-z0-9_.]*)")
+_PROGRAM_ARGS: Final = ("code", "script")
+"""Arguments that are programs, with a language of their own."""
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -198,6 +202,35 @@ def _ends(identity: str | None) -> list[str]:
     return [source, rest.partition(":")[0]] if arrow else [source]
 
 
+def _note_expressions(faults: FaultList, args: str, tasks: Collection[str], place: str) -> None:
+    """Note each text of a task's arguments that is an expression over a task: nothing in a text is evaluated.
+
+    A text of `{{ usage.rows }}` or `${usage.rows}` would reach its tool as it stands. Only a text of one line that
+    names a task of the plan is taken for one: templates of programs and code have such characters of their own.
+    """
+    if "{{" not in args and "${" not in args:
+        return
+    for where, text in _texts({k: v for k, v in parse(args).items() if k not in _PROGRAM_ARGS}, place):
+        match = _EXPRESSION.search(text) if "\n" not in text else None
+        if match is None or match[1] not in tasks:
+            continue
+        pointer = "/" + match[2].strip(".").replace(".", "/") if match[2].strip(".") else '""'
+        name = where.rpartition(".")[2].partition("[")[0]
+        hint = f"Write it as an input: `inputs: {{{name}: {{from: {match[1]}, output: {pointer}}}}}`."
+        faults.add(Code.PLAN_INVALID, where, f"nothing is evaluated in a text, so {shown(text)} stays as it is", hint)
+
+
+def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _texts(item, joined(place, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _texts(item, joined(place, at))
+
+
 class _Plan:
     """One checking of one plan document."""
 
@@ -225,7 +258,7 @@ class _Plan:
             if placed.plain:
                 continue
             flow.task(spec, placed.place)
-            note_expressions(self._faults, spec.args, self._tasks, joined(placed.place, "args"))
+            _note_expressions(self._faults, spec.args, self._tasks, joined(placed.place, "args"))
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())

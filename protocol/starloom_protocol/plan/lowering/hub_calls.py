@@ -13,8 +13,8 @@ from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Code
 
-_TAKEN: Final = frozenset({"args", "id", "not_before", "optional", "repeat", "tool"})
-_TAKEN_TO_CONTROL: Final = frozenset({"args", "id", "not_before", "optional", "tool"})
+_FIELDS: Final = frozenset({"args", "id", "not_before", "optional", "repeat", "tool"})
+_FIELDS_TO_CONTROL: Final = frozenset({"args", "id", "not_before", "optional", "tool"})
 
 
 def check_hub_call(parts: Parts, doc: TaskDoc, place: str) -> None:
@@ -26,7 +26,7 @@ def check_hub_call(parts: Parts, doc: TaskDoc, place: str) -> None:
     if controls and parts.in_edit:
         reason = f"`{tool}` belongs to the plan that a person approves, so no edit and no rule adds or changes one"
         faults.add(Code.PLAN_INVALID, joined(place, "tool"), reason, "Submit a plan of its own for it.")
-    for name in sorted(doc.model_fields_set - (_TAKEN_TO_CONTROL if controls else _TAKEN)):
+    for name in sorted(doc.model_fields_set - (_FIELDS_TO_CONTROL if controls else _FIELDS)):
         if getattr(doc, name) in (None, [], {}):
             continue
         reason = f"`{name}` does not go with `{tool}`, which the hub itself carries out"
