@@ -43,13 +43,13 @@ async def test_t205_one_request_looks_at_a_bounded_number(
             made = await http.post(C, json={"plan": chain("t.look"), **labels})
             assert made.status_code == 202, made.text
     looked: list[str] = []
-    read = world.hub.headlines.of
+    read = world.hub.headlines.of_all
 
-    async def counted(constellation: str) -> object:
-        looked.append(constellation)
-        return await read(constellation)
+    async def counted(names: list[str]) -> object:
+        looked.extend(names)
+        return await read(names)
 
-    monkeypatch.setattr(world.hub.headlines, "of", counted)
+    monkeypatch.setattr(world.hub.headlines, "of_all", counted)
     monkeypatch.setattr(constellations, "LOOKED_MOST", LOOKED)
     _, viewer = await world.new_token("viewer")
     more = {"of": name_of(row["author"])} if left_out == "of" else {}

@@ -73,6 +73,18 @@ _ODD_CHARACTER = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udc7f\udd00-\udfff]")
 
 A byte that is no text stands as a lone surrogate of one range (`os.fsdecode`), and is allowed.
 """
+_OTHER_KINDS = {
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"\x04\x22\x4d\x18": "LZ4",
+}
+"""The beginnings of archives of other kinds: the first name in a plain tar is none of these."""
+_UTF8_NAME = 0x800
+_ENCRYPTED = 0x1
+"""Flags of a ZIP entry."""
+_NAME_FIELD = 0x7075
+_NO_FILE = "neither a file nor a folder"
 # RuntimeError (with NotImplementedError) is zipfile's word for what is encrypted or packed in a way it does not know.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError)
 
@@ -271,9 +283,8 @@ class _Rationed(io.RawIOBase):
     Heads have no long row of digits (`in_heads`): for each of them Python 3.11 reads the rest of the row once more.
     """
 
-    def __init__(self, file: Readable, name: str) -> None:
+    def __init__(self, file: Readable) -> None:
         self._file = file
-        self._name = name
         self._digits = 0
         """The digits at the end of what was read."""
         self.left = _HEAD_BYTES
@@ -286,9 +297,7 @@ class _Rationed(io.RawIOBase):
         data = self._file.read(size if 0 <= size <= CHUNK_BYTES else CHUNK_BYTES)
         self.left -= len(data)
         if self.left < 0 or self._has_long_row(data):
-            raise ToolFailed(
-                Code.TOOL_FAILED, f"{self._name} is not a usable archive: its headers are far too big", effect=False
-            )
+            raise ToolFailed(Code.TOOL_FAILED, "it is not a usable archive: its headers are far too big", effect=False)
         return data
 
     def _has_long_row(self, data: bytes) -> bool:
@@ -342,7 +351,7 @@ def _readable(path: Path) -> Iterator[None]:
             yield
     except _DAMAGE as error:
         reason = str(error) or type(error).__name__
-        raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {reason}") from error
+        raise ToolFailed(Code.TOOL_FAILED, f"it cannot be read as an archive to its end: {reason}") from error
 
 
 class _Count:
@@ -351,8 +360,7 @@ class _Count:
     Each costs room on the disk, and memory while the archive is read.
     """
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        self._name = name
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._paths: set[str] = set()
         self._folders: dict[tuple[int, str], int] = {}
@@ -374,9 +382,7 @@ class _Count:
     def _add_names(self, path: str, folders: list[str]) -> None:
         self._name_bytes += len(path)
         if self._name_bytes > _NAMES_BYTES_MOST:
-            raise ToolFailed(
-                Code.TOOL_FAILED, f"{self._name}: the names of its files have more than {_NAMES_BYTES_MOST} characters"
-            )
+            raise ToolFailed(Code.TOOL_FAILED, f"the names of its files have more than {_NAMES_BYTES_MOST} characters")
         around = 0
         for part in folders:
             around = self._folders.setdefault((around, part), len(self._folders) + 1)
@@ -392,7 +398,7 @@ class _Count:
     def _refuse(self, noun: str) -> None:
         raise ToolFailed(
             Code.TOOL_FAILED,
-            f"{self._name} holds more than {self._limits.files} {noun} or {self._limits.bytes} bytes; nothing is "
+            f"it holds more than {self._limits.files} {noun} or {self._limits.bytes} bytes; nothing is "
             "taken. Allow more with most_files or most_bytes if you trust it",
         )
 
@@ -407,7 +413,10 @@ def members(path: Path, limits: Limits, findings: Findings, door: Beneath) -> It
     with _readable(path), door.open(path) as raw:
         start = raw.read(_BEGINNING)
         raw.seek(0)
-        count = _Count(path.name, limits)
+        if (other := next((kind for first, kind in _OTHER_KINDS.items() if start.startswith(first)), "")) != "":
+            reason = f"it is a file of {other}; read are tar (also packed by gzip, bzip2 or xz) and ZIP"
+            raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
+        count = _Count(limits)
         # A plain tar begins with the name of its first file, which may be that of any other format's beginning.
         if start[:4] in _ZIP_BEGINNINGS:
             plain_files = _from_zip(path, raw, limits, findings, count)
@@ -430,7 +439,7 @@ def _unpacked(raw: IO[bytes], start: bytes) -> Readable:
 
 
 def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, count: _Count) -> Iterator[Member]:
-    ration = _Rationed(opened, path.name)
+    ration = _Rationed(opened)
     with tarfile.open(fileobj=ration, mode="r|") as archive:
         for head in archive:
             if not head.isreg() or head.issparse():
@@ -438,7 +447,7 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, 
                 if head.isdir():
                     _note_folder(head.name, head.mode & RIGHTS | stat.S_IRWXU, findings, count)
                 else:
-                    findings.leave_out(head.name, "not a plain file (a link or a device)")
+                    findings.leave_out(head.name, _not_plain(head))
                 ration.left += _HEAD_BYTES_EACH
                 continue
             if head.size > limits.bytes:
@@ -472,6 +481,30 @@ def _note_folder(name: str, mode: int, findings: Findings, count: _Count) -> Non
     findings.folders[path] = mode
 
 
+def _not_plain(head: tarfile.TarInfo) -> str:
+    """Return why an entry of a tar is left out: its data come before it, are full of holes, or are none."""
+    if head.islnk():
+        return f"a second name (hard link) of {shown_name(head.linkname[:200])}"
+    return "a link" if head.issym() else "a file with holes (sparse)" if head.issparse() else _NO_FILE
+
+
+def _name_of(head: zipfile.ZipInfo) -> str:
+    """Return the path of a ZIP entry; the zip program of Linux writes UTF-8 without the mark for it.
+
+    The library reads such a name as one of code page 437. Some programs write it once more, in a field of its own.
+    """
+    if head.flag_bits & _UTF8_NAME:
+        return head.filename
+    try:
+        raw = head.orig_filename.encode("cp437")
+        written = _field_of(head, _NAME_FIELD)
+        if written[:1] == b"\x01" and written[1:5] == struct.pack("<I", zlib.crc32(raw)):
+            raw = written[5:]
+        return raw.decode().partition("\0")[0] or head.filename
+    except UnicodeError:
+        return head.filename
+
+
 def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings, count: _Count) -> Iterator[Member]:
     with zipfile.ZipFile(raw) as archive:
         heads = archive.infolist()
@@ -485,18 +518,22 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings, co
                 findings.leave_out("?", "it has no name")
                 continue
             mode = head.external_attr >> 16 if head.create_system == _UNIX else 0
+            name = _name_of(head)
             if head.is_dir():
-                _note_folder(head.filename, mode and mode & RIGHTS | stat.S_IRWXU, findings, count)
+                _note_folder(name, mode and mode & RIGHTS | stat.S_IRWXU, findings, count)
                 continue
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                findings.leave_out(head.filename, "not a plain file (a link or a device)")
+                findings.leave_out(name, "a link" if stat.S_ISLNK(mode) else _NO_FILE)
                 continue
+            if head.flag_bits & _ENCRYPTED:
+                reason = f"{quoted(shown_name(name[:200]))} is encrypted: an archive with a password is not read"
+                raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
             with archive.open(head) as data:
-                if head.filename == LIST_NAME:
+                if name == LIST_NAME:
                     _read_list(data, head.file_size, findings)
                     continue
                 mode = mode and mode & RIGHTS | stat.S_IRUSR | stat.S_IWUSR
-                yield Member(path, safe_path(head.filename), head.file_size, mode, _moment_of(head), data)
+                yield Member(path, safe_path(name), head.file_size, mode, _moment_of(head), data)
 
 
 def moment_field(mtime_s: int) -> bytes:
@@ -509,18 +546,26 @@ def moment_field(mtime_s: int) -> bytes:
 
 def _moment_of(head: zipfile.ZipInfo) -> int:
     """Return the time of change of a ZIP entry, 0 where it tells none; a time without a zone is of this device."""
-    more = head.extra
-    while len(more) >= 4:
-        kind, size = struct.unpack_from("<HH", more)
-        if kind == _MOMENT_FIELD and size >= 5 and len(more) >= 9 and more[4] & 1:
-            return max(0, int(struct.unpack_from("<i", more, 5)[0]))
-        more = more[4 + size :]
+    moment = _field_of(head, _MOMENT_FIELD)
+    if len(moment) >= 5 and moment[0] & 1:
+        return max(0, int(struct.unpack_from("<i", moment, 1)[0]))
     if head.date_time == _NO_MOMENT:
         return 0
     try:
         return max(0, int(datetime(*head.date_time).timestamp()))  # noqa: DTZ001 - the archive tells no zone
     except (ValueError, OverflowError, OSError):
         return 0  # digits that are no date
+
+
+def _field_of(head: zipfile.ZipInfo, kind: int) -> bytes:
+    """Return the contents of a field of a ZIP entry, as far as they are there; empty where it has none."""
+    more = head.extra
+    while len(more) >= 4:
+        found, size = struct.unpack_from("<HH", more)
+        if found == kind:
+            return more[4 : 4 + size]
+        more = more[4 + size :]
+    return b""
 
 
 def _read_list(data: Readable, size: int, findings: Findings) -> None:

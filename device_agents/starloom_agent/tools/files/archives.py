@@ -315,6 +315,8 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         try:
             unpacked = _put_out(_local(context, file), half, limits, findings, context)
             folder, new = _place(context, half, folder_path, unpacked, findings.folders)
+        except ToolFailed as failed:
+            raise ToolFailed(failed.code, f"{file.shown_name}: {failed.detail}", effect=failed.effect) from failed
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)

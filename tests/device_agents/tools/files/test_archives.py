@@ -12,8 +12,10 @@ import lzma
 import os
 import re
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -289,17 +291,69 @@ def test_a_link_is_left_out_and_what_is_written_through_it_stays_inside(device: 
     assert list(outside.iterdir()) == []
     assert there(device) == ["Out/given/door/in.txt"]
     assert found["summary"][0]["left_out"] == 2
-    assert "door: not a plain file" in found["summary"][0]["left_out_names"][0]
+    assert found["summary"][0]["left_out_names"] == ["door: a link", "dev: a link"]
 
 
-def test_devices_hard_links_and_pipes_are_left_out(device: Device) -> None:
-    for kind in (tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE):
+def test_devices_hard_links_and_pipes_are_left_out_with_the_reason(device: Device) -> None:
+    none, second = "neither a file nor a folder", "a second name (hard link) of /etc/passwd"
+    for kind, why in ((tarfile.CHRTYPE, none), (tarfile.FIFOTYPE, none), (tarfile.LNKTYPE, second)):
 
         def become(head: tarfile.TarInfo, kind: bytes = kind) -> None:
             head.type, head.size, head.linkname = kind, 0, "/etc/passwd"
 
-        assert unpack(device, tar_of(("odd", b""), into=become))["summary"][0]["left_out"] == 1
+        summary = unpack(device, tar_of(("odd", b""), into=become))["summary"][0]
+        assert (summary["left_out"], summary["left_out_names"]) == (1, [f"odd: {why}"])
     assert there(device) == []
+
+
+def named_by_linux(name: str, *, mark: str = "grusz.txt", field: bytes = b"") -> bytes:
+    """Return a ZIP whose name is bytes of UTF-8 without the mark for it, as the zip program of Linux writes it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        head = zipfile.ZipInfo(mark)
+        head.extra = field
+        archive.writestr(head, "hello")
+    return out.getvalue().replace(mark.encode(), name.encode("latin-1"))
+
+
+def test_names_of_a_zip_of_linux_are_read_as_they_were_written(device: Device) -> None:
+    utf8, dos = "gr\u00fc\u00df.c".encode().decode("latin-1"), "gr\x81\xe1.xyz"
+    unpack(device, named_by_linux(utf8, mark="gr____.c"), "utf8.zip")
+    raw = dos.encode("latin-1")
+    written = b"\x01" + struct.pack("<I", zlib.crc32(raw)) + "gr\u00fc\u00df.xyz".encode()
+    field = struct.pack("<HH", 0x7075, len(written)) + written
+    unpack(device, named_by_linux(dos, mark="gr__.xyz", field=field), "field.zip")
+    unpack(device, named_by_linux(dos, mark="gr__.xyz"), "dos.zip")
+    stale = struct.pack("<HH", 0x7075, len(written)) + b"\x01...." + written[5:]
+    unpack(device, named_by_linux(dos, mark="gr__.xyz", field=stale), "stale.zip")
+    names = ["dos/gr\u00fc\u00df.xyz", "field/gr\u00fc\u00df.xyz", "stale/gr\u00fc\u00df.xyz", "utf8/gr\u00fc\u00df.c"]
+    assert there(device) == [f"Out/{name}" for name in names]
+
+
+def test_a_name_in_a_field_that_leads_out_takes_nothing(device: Device) -> None:
+    written = b"\x01" + struct.pack("<I", zlib.crc32(b"good.txt")) + b"../out.txt"
+    field = struct.pack("<HH", 0x7075, len(written)) + written
+    with pytest.raises(ToolFailed, match=r"given.zip: the archive has a file '../out.txt'"):
+        unpack(device, named_by_linux("good.txt", mark="good.txt", field=field), "given.zip")
+    assert there(device) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"), [(b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"), (b"\x28\xb5\x2f\xfd", "Zstandard")]
+)
+def test_archives_of_other_kinds_are_named(device: Device, start: bytes, kind: str) -> None:
+    with pytest.raises(ToolFailed, match=rf"given.tar: it is a file of {kind}; read are tar"):
+        unpack(device, start + bytes(600))
+
+
+def test_an_archive_with_a_password_is_told_by_its_name(device: Device) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", "hello")
+    closed = bytearray(out.getvalue())
+    closed[closed.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(ToolFailed, match=r"given.zip: 'a.txt' is encrypted: an archive with a password is not read"):
+        unpack(device, bytes(closed), "given.zip")
 
 
 def test_a_name_twice_takes_nothing(device: Device) -> None:

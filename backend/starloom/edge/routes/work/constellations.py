@@ -86,7 +86,7 @@ class Constellations:
                 before=after_row,
                 limit=size + 1,
             )
-            headlines = await hub.headlines.of_all([row.id for row in rows[:size]])
+            headlines = await hub.headlines.of_all([row.id for row in rows[: min(size, LOOKED_MOST - looked_at)]])
             for at, row in enumerate(rows[:size]):
                 headline = headlines.get(row.id)
                 row_json = self._row(row, headline)
