@@ -118,8 +118,9 @@ def _serial_of(serial: str) -> str:
         first = matching[0]
         detail = f"{first['serial']} is {first['state']}: {first['way_out']}"
         raise ToolFailed(Code.TOOL_UNAVAILABLE, detail, effect=False)
-    which = f"the phone {serial}" if serial else "no phone"
-    raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{which} is plugged into this computer", effect=False)
+    missing = f"no phone {quoted(serial)} is" if serial else "no phone is"
+    there = f"; there is {', '.join(row['serial'] for row in rows)}" if rows else ""
+    raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{missing} plugged into this computer{there}", effect=False)
 
 
 def devices(_context: ToolContext, _args: Devices) -> Phones:

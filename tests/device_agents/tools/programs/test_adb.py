@@ -65,7 +65,7 @@ def test_phones_are_listed_with_what_keeps_them(device: Device, phone: Path) -> 
     ("plugged", "serial", "code", "said"),
     [
         ("List of devices attached\n\n", "", Code.TOOL_UNAVAILABLE, "no phone is plugged"),
-        (ONE, "OTHER", Code.TOOL_UNAVAILABLE, "the phone OTHER is plugged"),
+        (ONE, "OTHER", Code.TOOL_UNAVAILABLE, "no phone 'OTHER' is plugged into this computer; there is R58M123"),
         (ONE + "X2 device usb:2\n", "", Code.BAD_ARGUMENTS, "name one as serial: R58M123, X2"),
         ("List of devices attached\nX1 unauthorized usb:1\n", "", Code.TOOL_UNAVAILABLE, "unlock the phone"),
         (ONE, "-s x", Code.BAD_ARGUMENTS, "not the serial number"),
