@@ -126,7 +126,7 @@ PEOPLE_BUGS = [
     _bug(
         "the value of a secret goes when nobody knows whether it was set",
         f"{_EDGE}routes/people/secrets.py",
-        "                if all(fault.code is not Code.STORE_UNAVAILABLE for fault in reply.faults):\n",
+        "                if not _MAY_STAND.intersection(fault.code for fault in reply.faults):\n",
         "                if reply.faults:\n",
     ),
     _bug(

@@ -542,17 +542,17 @@ class Headlines:
 
     async def of_all(self, streams: Sequence[str]) -> dict[str, Headline]:
         """Return head and answer of constellations by name, without those that there are not, by one read."""
-        found = {stream: kept for stream in streams if (kept := self._known.get(stream)) is not None}
-        if missing := [stream for stream in streams if stream not in found]:
+        headlines = {stream: one for stream in streams if (one := self._known.get(stream)) is not None}
+        if missing := [stream for stream in streams if stream not in headlines]:
             missed_before = self._changes_missed
-            for stream, loaded in (await self._reads.headlines(missing)).items():
+            for stream, records in (await self._reads.headlines(missing)).items():
                 headline = self._known.get(stream)
                 if headline is None:
-                    headline = _sized(*loaded)
+                    headline = _sized(*records)
                     if missed_before == self._changes_missed:
                         self._keep(stream, headline)
-                found[stream] = headline
-        return {stream: Headline(headline.head, headline.answer) for stream, headline in found.items()}
+                headlines[stream] = headline
+        return {stream: Headline(headline.head, headline.answer) for stream, headline in headlines.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class EngineInbox:
         self._owning = owning
         self._clock = clock
         self._queue: deque[Entry] = deque()
-        self._asked: deque[tuple[int, asyncio.Future[Reply]]] = deque()
+        self._waits: deque[tuple[int, asyncio.Future[Reply]]] = deque()
         self._filled = asyncio.Event()
         self._taken = 0
         self._waiting_for_room: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -76,19 +76,19 @@ class EngineInbox:
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._append(item, future)
-        self._asked.append((self._clock.now_ms(), future))
+        self._waits.append((self._clock.now_ms(), future))
         return await future
 
     def end_waits(self) -> None:
         """Answer those whom an outage has kept waiting for too long; of them, nothing that is still queued is done."""
-        asked, why, now_ms = self._asked, self.waits_for, self._clock.now_ms()
-        while asked and (asked[0][1].done() or (why is not None and now_ms - asked[0][0] >= ANSWER_MOST_MS)):
-            future = asked.popleft()[1]
+        waits, why, now_ms = self._waits, self.waits_for, self._clock.now_ms()
+        while waits and (waits[0][1].done() or (why is not None and now_ms - waits[0][0] >= ANSWER_MOST_MS)):
+            future = waits.popleft()[1]
             if why is None or future.done():
                 continue
-            queued = deque(entry for entry in self._queue if entry[1] is not future)
-            if len(queued) < len(self._queue):
-                self._queue = queued
+            queue = deque(entry for entry in self._queue if entry[1] is not future)
+            if len(queue) < len(self._queue):
+                self._queue = queue
                 self._note_taken(1)
                 future.set_exception(Overloaded(why.reason, 2, why.code))
             else:

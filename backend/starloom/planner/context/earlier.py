@@ -47,10 +47,10 @@ class EarlierReads(Protocol):
 async def earlier_requests(reads: EarlierReads, author: str, words: str, before: tuple[int, str]) -> list[str]:
     """Return what a person asked in words before a moment and an id, without these words themselves."""
     rows = await reads.constellations(states=(), text=None, device=None, before=before, limit=_LOOKED_AT)
-    asked = [row for row in rows if row.request.strip() and row.request != words]
-    headlines = await reads.headlines([row.id for row in asked])
+    others = [row for row in rows if row.request.strip() and row.request != words]
+    headlines = await reads.headlines([row.id for row in others])
     requests: dict[str, None] = {}
-    for row in asked:
+    for row in others:
         line = headlines.get(row.id)
         other = decode_entity("head", line[0]) if line is not None else None
         if isinstance(other, Head) and other.author == author:

@@ -111,18 +111,22 @@ class Reads:
             for stream in streams:
                 pipe.hmget(keys.entities(stream), ["head", "answer"])
             live, *entities = await pipe.execute()
-        found = {
+        headlines = {
             stream: (head, answer)
-            for stream, held, (head, answer) in zip(streams, live, entities, strict=True)
-            if held is not None and head is not None
+            for stream, seq, (head, answer) in zip(streams, live, entities, strict=True)
+            if seq is not None and head is not None
         }
-        if left := [stream for stream in streams if stream not in found]:
-            found |= await self._database.read(history.read_headlines, left)
-        for stream in left:
+        if others := [stream for stream in streams if stream not in headlines]:
+            headlines |= await self._database.read(history.read_headlines, others)
+        for stream in others:
             # Its row is older than the column of heads.
-            if stream not in found and (state := await self.entities(stream)) is not None and "head" in state.entities:
-                found[stream] = state.entities["head"], state.entities.get("answer")
-        return found
+            if (
+                stream not in headlines
+                and (state := await self.entities(stream)) is not None
+                and "head" in state.entities
+            ):
+                headlines[stream] = state.entities["head"], state.entities.get("answer")
+        return headlines
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         state: dict[str, bytes] = {}

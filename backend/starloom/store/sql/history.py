@@ -459,7 +459,7 @@ def read_last_seq(connection: Connection, stream: str) -> int:
 def read_headlines(connection: Connection, constellations: Sequence[str]) -> dict[str, tuple[bytes, bytes | None]]:
     """Return head and answer of constellations, without those that are unknown or whose row is older than its head."""
     table = CONSTELLATIONS
-    found: dict[str, tuple[bytes, bytes | None]] = {}
+    headlines: dict[str, tuple[bytes, bytes | None]] = {}
     query = select(table.c.id, table.c.head, table.c.answer).where(table.c.id.in_(constellations))
     for row in connection.execute(query.where(table.c.head.is_not(None))):
         head, answer = bytes(row.head), None if row.answer is None else bytes(row.answer)
@@ -467,8 +467,8 @@ def read_headlines(connection: Connection, constellations: Sequence[str]) -> dic
         _head_decoder.decode(head)
         if answer is not None:
             decode_entity("answer", answer)
-        found[row.id] = head, answer
-    return found
+        headlines[row.id] = head, answer
+    return headlines
 
 
 def read_sent_pos(connection: Connection) -> int:

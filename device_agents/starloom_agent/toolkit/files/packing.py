@@ -497,9 +497,9 @@ def _name_of(head: zipfile.ZipInfo) -> str:
         return head.filename
     try:
         raw = head.orig_filename.encode("cp437")
-        written = _field_of(head, _NAME_FIELD)
-        if written[:1] == b"\x01" and written[1:5] == struct.pack("<I", zlib.crc32(raw)):
-            raw = written[5:]
+        again = _field_of(head, _NAME_FIELD)
+        if again[:1] == b"\x01" and again[1:5] == struct.pack("<I", zlib.crc32(raw)):
+            raw = again[5:]
         return raw.decode().partition("\0")[0] or head.filename
     except UnicodeError:
         return head.filename
@@ -561,8 +561,8 @@ def _field_of(head: zipfile.ZipInfo, kind: int) -> bytes:
     """Return the contents of a field of a ZIP entry, as far as they are there; empty where it has none."""
     more = head.extra
     while len(more) >= 4:
-        found, size = struct.unpack_from("<HH", more)
-        if found == kind:
+        this_kind, size = struct.unpack_from("<HH", more)
+        if this_kind == kind:
             return more[4 : 4 + size]
         more = more[4 + size :]
     return b""

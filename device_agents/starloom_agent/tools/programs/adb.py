@@ -119,8 +119,8 @@ def _serial_of(serial: str) -> str:
         detail = f"{first['serial']} is {first['state']}: {first['way_out']}"
         raise ToolFailed(Code.TOOL_UNAVAILABLE, detail, effect=False)
     missing = f"no phone {quoted(serial)} is" if serial else "no phone is"
-    there = f"; there is {', '.join(row['serial'] for row in rows)}" if rows else ""
-    raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{missing} plugged into this computer{there}", effect=False)
+    others = f"; there is {', '.join(row['serial'] for row in rows)}" if rows else ""
+    raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{missing} plugged into this computer{others}", effect=False)
 
 
 def devices(_context: ToolContext, _args: Devices) -> Phones:

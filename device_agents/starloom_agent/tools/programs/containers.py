@@ -44,14 +44,14 @@ class Logs(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def _installed() -> list[str]:
+def _programs() -> list[str]:
     return [name for name in _RUNTIMES if shutil.which(name)]
 
 
 def _run(argv: list[str], kept_bytes: int) -> Ran:
     """Run the first runtime that answers: the program of Docker is often there without its service."""
     reasons = []
-    for runtime in _installed():
+    for runtime in _programs():
         ran = run_program([runtime, *argv], timeout_s=30, kept_bytes=kept_bytes)
         if not ran.exit_code:
             return ran
@@ -83,11 +83,11 @@ def rows_from(output: str) -> tuple[list[ContainerRow], bool]:
     """
     if output.lstrip().startswith("["):
         parts = _decoded(output)
-        found = parts if isinstance(parts, list) else [None]
+        maps = parts if isinstance(parts, list) else [None]
     else:
-        found = [_decoded(line) for line in output.splitlines() if line.strip()]
-    rows = [_row(fields) for fields in found if isinstance(fields, dict)]
-    return rows, len(rows) == len(found)
+        maps = [_decoded(line) for line in output.splitlines() if line.strip()]
+    rows = [_row(fields) for fields in maps if isinstance(fields, dict)]
+    return rows, len(rows) == len(maps)
 
 
 def _decoded(text: str) -> Any:
@@ -112,12 +112,12 @@ def _row(fields: dict[str, Any]) -> ContainerRow:
 def list_containers(_context: ToolContext, args: List) -> ContainerList:
     which = [] if args.running else ["--all"]
     ran = _run(["ps", *which, "--no-trunc", "--format", "{{json .}}"], _LIST_BYTES)
-    found, all_read = rows_from(ran.stdout)
-    if not found and not all_read:
+    containers, all_read = rows_from(ran.stdout)
+    if not containers and not all_read:
         reason = f"the list of containers cannot be read: {quoted(ran.stdout.strip()[:200])}"
         raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
     device = of_device(args.device_name)
-    rows: list[ContainerRow] = [{**device, **row} for row in found]
+    rows: list[ContainerRow] = [{**device, **row} for row in containers]
     rows.sort(key=lambda row: (row["state"] == "running", row["name"]))
     stopped = sum(row["state"] != "running" for row in rows)
     return {
@@ -166,7 +166,7 @@ def _lines(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _probe() -> str | None:
-    return None if _installed() else "neither docker nor podman is installed"
+    return None if _programs() else "neither docker nor podman is installed"
 
 
 TOOLS = (
