@@ -144,10 +144,9 @@ class Artifacts:
             fields = {name: value for name, value in headers.items() if name != "Content-Type"}
             return Response(None, 304, fields | {"ETag": f'"{sha256}"'})
         start, end, status = 0, size, 200
-        span = request.headers.get("range")
-        if span is not None and size:  # nothing has no part: it is given whole
-            start, end = _range(span, size)
-            status = 206
+        span = _range(request.headers.get("range", ""), size)
+        if span is not None and request.headers.get("if-range", f'"{sha256}"') == f'"{sha256}"':
+            (start, end), status = span, 206
             headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
         headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
         file = await asyncio.to_thread(self._hub.artifacts.open, sha256)
@@ -208,20 +207,21 @@ def _number(request: Request, header: str) -> int:
     return int(value)
 
 
-def _range(text: str, size: int) -> tuple[int, int]:
-    """Return [start, end) of one byte range.
+def _range(text: str, size: int) -> tuple[int, int] | None:
+    """Return [start, end) of one byte range; None where there is none, and the whole is given (RFC 9110, 14.2).
+
+    That is so for several ranges, for one that is malformed, and of an artifact without bytes.
 
     Raises:
-        Problem: 416, if it is not one inside the artifact.
+        Problem: 416, if it lies outside the artifact.
     """
     match = _RANGE.fullmatch(text.strip())
     first, last = match.groups() if match else ("", "")
-    if first:
-        start, end = int(first), min(size, int(last) + 1) if last else size
-    elif last:
-        start, end = max(0, size - int(last)), size
-    else:
-        start, end = size, size
+    if not size or not (first or last) or (first and last and int(last) < int(first)):
+        return None
+    start = int(first) if first else max(0, size - int(last))
+    end = min(size, int(last) + 1) if first and last else size
     if start >= end:
-        raise Problem(Code.BAD_REQUEST, f"{text[:64]} is no range inside {size} bytes", status=416)
+        reason = f"{text[:64]} is no range inside {size} bytes"
+        raise Problem(Code.BAD_REQUEST, reason, status=416, headers={"Content-Range": f"bytes */{size}"})
     return start, end
