@@ -43,7 +43,7 @@ class UpdateSummary(Summary):
 
 
 class PackageUpdates(TypedDict):
-    """`as_of_s` is from when the list is; `note` says why there is none, or that none is known to be for security."""
+    """`as_of_s` is from when the list is; `note` says why there is none, or that none is marked as for security."""
 
     as_of_s: int | None
     count: int

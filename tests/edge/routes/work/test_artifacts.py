@@ -41,6 +41,7 @@ async def test_an_upload_is_resumed_where_it_was_cut(world: World) -> None:
         assert (part.status_code, part.content) == (206, BYTES[1000:1010])
         assert part.headers["content-range"] == f"bytes 1000-1009/{len(BYTES)}"
         assert (await http.get(path, headers={"Range": "bytes=-5"})).content == BYTES[-5:]
+        assert (await http.get(path, headers={"Range": "bytes=1000-"})).content == BYTES[1000:]
         for beyond in (f"{len(BYTES)}-", "9999999999-", "-0"):
             outside = await http.get(path, headers={"Range": f"bytes={beyond}"})
             assert (outside.status_code, outside.headers["content-range"]) == (416, f"bytes */{len(BYTES)}")
