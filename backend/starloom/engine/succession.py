@@ -18,6 +18,7 @@ from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
 from starloom.process.ending import end_tasks
 from starloom.store.port import Damaged, LogPort, Refused, Unavailable
+from starloom_protocol.stream.authors import is_principal
 from starloom_protocol.wire.frames import LeaseRef, Renew
 
 log = logging.getLogger("starloom.engine")
@@ -38,7 +39,11 @@ class OwnerInbox:
         if self.engine is None and item.by.startswith("device:"):
             # The device's socket would be on this hub and its session on the owner.
             raise Overloaded("another hub owns the shard", 1)
-        return await (self._remote if self.engine is None else self.engine.inbox).ask(item)
+        if self.engine is None:
+            return await self._remote.ask(item)
+        inbox = self.engine.inbox
+        # Devices and the hub itself wait for the end of an outage; their inputs are not to be lost or made twice.
+        return await (inbox.ask_in_time(item) if is_principal(item.by) else inbox.ask(item))
 
     def post(self, item: AnyInput) -> None:
         if self.engine is not None:

@@ -66,6 +66,11 @@ def may_decide(author: str) -> bool:
     return any(author.startswith(f"{kind}:") for kind in _DECIDING)
 
 
+def is_principal(author: str) -> bool:
+    """Return whether an author holds a token: a person, a program or an assistant."""
+    return any(author.startswith(f"{kind}:") for kind in PrincipalKind)
+
+
 def is_person(author: str) -> bool:
     """Return whether an author is a person: one who reads a notice, which a program or an assistant cannot do."""
     return author.startswith(f"{PrincipalKind.PERSON}:")

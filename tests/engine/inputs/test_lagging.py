@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from starloom.core.state.inputs import ControlRequested
 from starloom.engine.inputs.inbox import ANSWER_MOST_MS
 from starloom.engine.ports import Overloaded, Reply
+from starloom.engine.succession import OwnerInbox
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import Code
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, hub, settle
 from tests.store.memory import MemoryStore
+
+NOBODY: Any = None
 
 
 def silent(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
@@ -67,7 +72,13 @@ async def test_a_commit_that_redis_took_does_not_say_that_the_history_answers() 
 
 def control(found: Hub, action: str, number: int) -> asyncio.Future[Reply]:
     item = ControlRequested(id=f"i-{number}", by="person:ann#t-1", constellation="c1", action=action)
-    return asyncio.ensure_future(found.engine.inbox.ask(item))
+    return asyncio.ensure_future(owner_inbox(found).ask(item))
+
+
+def owner_inbox(found: Hub) -> OwnerInbox:
+    inbox = OwnerInbox(NOBODY)
+    inbox.engine = found.engine
+    return inbox
 
 
 async def test_a_control_without_a_history_is_carried_out_and_answered_in_time() -> None:
@@ -104,6 +115,25 @@ async def test_a_control_that_the_live_store_never_took_is_refused_and_not_carri
         found.redis.down = False
         await found.clock.turn(1_000)
         assert found.engine.shard.constellations["c1"].head.state == "paused"
+
+
+async def test_inputs_of_the_hub_and_of_other_processes_wait_for_the_end_of_an_outage() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        await settle()
+        found.redis.down = True
+        first = ControlRequested(id="i-1", by=ENGINE, constellation="c1", action="pause")
+        asking = [asyncio.ensure_future(owner_inbox(found).ask(first))]
+        await found.clock.turn(500)
+        # As a delivery of another hub, whose asker has a bound of its own.
+        other = ControlRequested(id="i-2", by="person:ann#t-1", constellation="c1", action="cancel")
+        asking.append(asyncio.ensure_future(found.engine.inbox.ask(other)))
+        await found.clock.turn(2 * ANSWER_MOST_MS)
+        assert not any(one.done() for one in asking)
+        found.redis.down = False
+        await found.clock.turn(1_000)
+        assert [(await one).faults for one in asking] == [[], []]
 
 
 async def test_an_answer_that_comes_before_an_outage_is_too_long_is_the_usual_one() -> None:

@@ -67,7 +67,16 @@ class EngineInbox:
         return self.refusing or self.behind
 
     async def ask(self, item: AnyInput) -> Reply:
-        """Queue an input and wait for its answer (see `ports.Inbox`)."""
+        """Queue an input and wait for its answer through every outage (see `ports.Inbox`)."""
+        return await self._queued(item)
+
+    async def ask_in_time(self, item: AnyInput) -> Reply:
+        """Queue an input of a person or a program, who is answered in time also during an outage (`end_waits`)."""
+        future = self._queued(item)
+        self._waits.append((self._clock.now_ms(), future))
+        return await future
+
+    def _queued(self, item: AnyInput) -> asyncio.Future[Reply]:
         if self.closed:
             raise Overloaded(self.refusing.reason if self.refusing else "the hub is stopping", 1)
         if isinstance(item, _NEW_WORK) and (why := self.waits_for) is not None:
@@ -76,8 +85,7 @@ class EngineInbox:
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._append(item, future)
-        self._waits.append((self._clock.now_ms(), future))
-        return await future
+        return future
 
     def end_waits(self) -> None:
         """Answer those whom an outage has kept waiting for too long; of them, nothing that is still queued is done."""
